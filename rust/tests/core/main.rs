@@ -1,0 +1,1 @@
+//! The core's own tests, run by `cargo test` with no Python.
