@@ -1,0 +1,97 @@
+"""What a benchmark must say about itself: a value, not a class to inherit from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mmscore.archive import Archive
+from mmscore.records import Extracted, Sample
+
+
+class Files(Protocol):
+    """The files of one data set, wherever they live."""
+
+    @property
+    def name(self) -> str:
+        """The place in words."""
+
+    def path(self, file: str) -> Path:
+        """The local path of a file of the data set, fetched if need be."""
+
+    def has(self, file: str) -> bool:
+        """Whether the data set holds that file or folder."""
+
+    def archive(self, file: str) -> Archive:
+        """A zip of the data set, or the unpacked folder of the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user may change about a benchmark.
+
+    Attributes:
+        subsets: The subsets asked for; empty means all.
+        prompt_template: Replaces the benchmark's own template.
+        system: A system message put first.
+        media_root: Where relative media paths start.
+        extra: Options only this benchmark knows.
+    """
+
+    subsets: tuple[str, ...] = ()
+    prompt_template: str | None = None
+    system: str | None = None
+    media_root: Path | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Where a published data set lives.
+
+    Attributes:
+        modelscope: Its id on ModelScope.
+        huggingface: Its id on Hugging Face.
+        files: The files a run needs, archives included.
+    """
+
+    modelscope: str
+    huggingface: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """All a run needs to know of a benchmark.
+
+    Attributes:
+        name: The name on the command line.
+        title: The name in tables.
+        about: What it measures, in a sentence.
+        paper: URL of the paper.
+        dataset: Where it is published; None where the user brings the data.
+        subsets: Subset name -> category; empty where the data decide.
+        metrics: Metric names as the reference spells them, the primary one first.
+        groups: Metadata keys by which the report is broken down.
+        prompt: The prompt template(s), as shown by `mmscore info`.
+        scorer: Name and version of the scoring rule, kept with each run.
+        samples: All samples in order; called once to survey and once to run.
+        parse: Reads the answer out of a reply.
+        score: Metric name -> value in 0..1; empty where the sample cannot be scored.
+    """
+
+    name: str
+    title: str
+    about: str
+    paper: str
+    dataset: Dataset | None
+    subsets: Mapping[str, str]
+    metrics: tuple[str, ...]
+    groups: tuple[str, ...]
+    prompt: Mapping[str, str]
+    scorer: str
+    samples: Callable[[Files, Options], Iterator[Sample]]
+    parse: Callable[[str, Sample], Extracted]
+    score: Callable[[str | None, Sample], Mapping[str, float]]

@@ -1,0 +1,67 @@
+"""Every error a user can meet: one sentence, a hint, an exit code.
+
+The sentence says what failed, where, what was found and what was expected. The hint says what
+to do next. `cli` prints both; nothing else does.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What the process tells its caller."""
+
+    COMPLETE = 0
+    DATA = 1
+    USAGE = 2
+    INCOMPLETE = 3
+    ENDPOINT = 4
+    INTERRUPTED = 130
+
+
+class MmscoreError(Exception):
+    """The root of all errors that mmscore raises on purpose.
+
+    Attributes:
+        message: One sentence without a full stop.
+        hint: What to do about it, or None.
+        exit_code: What the command line exits with.
+    """
+
+    exit_code = Exit.DATA
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigError(MmscoreError):
+    """An option or a configuration field is unknown, contradictory or out of range."""
+
+
+class DataError(MmscoreError):
+    """The user's data are missing, damaged or of another shape than announced."""
+
+
+class MediaError(DataError):
+    """One image, sound or clip cannot be sent; its sample ends as `bad_media`."""
+
+
+class StorageError(MmscoreError):
+    """The run's folder cannot be written, or another run is writing it."""
+
+
+class HubError(MmscoreError):
+    """A data set could not be fetched from where it lives."""
+
+
+class MissingExtraError(MmscoreError):
+    """An optional package is needed; the hint holds the install command."""
+
+
+class EndpointError(MmscoreError):
+    """The model service cannot be used at all, so the run was stopped."""
+
+    exit_code = Exit.ENDPOINT
