@@ -11,9 +11,8 @@ import codecs
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mmscore.errors import ConfigError
@@ -292,7 +291,3 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
         yield from lines
         held = rest + ("\r" if held.endswith("\r") else "")
     yield from (held + decode(b"", True)).rstrip("\r").split("\n")
-
-
-AskFunction = Callable[[bytes], Reply]
-RequestOptions = dict[str, Any]

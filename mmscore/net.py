@@ -37,7 +37,8 @@ class TransportError(Exception):
     """No complete answer came back.
 
     Attributes:
-        kind: `connect`, `timeout`, `reset`, `truncated`, `tls`, `too-large` or `aborted`.
+        kind: `connect`, `timeout`, `reset`, `idle` (a kept-alive connection went stale),
+            `truncated`, `tls`, `too-large` or `aborted`.
         retriable: Whether asking again is safe and may help.
     """
 
@@ -353,7 +354,8 @@ class Connections:
         if isinstance(error, http.client.IncompleteRead):
             return TransportError("truncated", f"the answer from {place} ended early")
         if reused and isinstance(error, (ConnectionError, http.client.RemoteDisconnected)):
-            return TransportError("reset", f"{place} closed an idle connection")
+            self.close()  # its idle neighbours went stale with it
+            return TransportError("idle", f"{place} closed an idle connection")
         if isinstance(error, http.client.HTTPException) and not isinstance(error, OSError):
             return TransportError("truncated", f"{place} does not speak HTTP: {error!r}")
         return TransportError("reset", f"{place} closed the connection: {_os_words(error)}")

@@ -19,16 +19,18 @@ _MARK = "\ue000mmscore:{}\ue001"
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class Attachment:
     """A medium ready to be sent.
 
     Attributes:
         payload: The data URI, raw base64 or URL, in JSON-safe ASCII.
         digest: SHA-256 of the bytes that were encoded, or of the URL.
+        note: What the run's record says of it: place, digest, bytes, MIME type, changes.
     """
 
     payload: bytes
     digest: str
+    note: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Request:
 def build_request(
     model: str,
     messages: Sequence[Message],
-    media: Sequence[Encoded],
+    media: Sequence[Attachment],
     options: Mapping[str, Any],
 ) -> Request:
     """Return the request that asks `messages`, with `media` in the order of `media_of(messages)`."""
