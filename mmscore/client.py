@@ -34,6 +34,9 @@ LONGEST_WAIT = 30.0
 LONGEST_RETRY_AFTER = 120.0
 """An endpoint that asks for more patience than this is reported, not waited for."""
 
+UNREACHED_RETRIES = 2
+"""New attempts at an endpoint that has never answered: a wrong address should be told soon."""
+
 _HINTS = {
     400: "the endpoint refuses this request; --dry-run shows what is sent",
     401: "check the API key: --api-key or MMSCORE_API_KEY",
@@ -121,11 +124,19 @@ class Failure:
 
 
 class Client:
-    """Asks one service; safe to use from any number of threads."""
+    """Asks one service; safe to use from any number of threads.
+
+    Attributes:
+        service: Whom it asks.
+        stopped: Set to end all waiting.
+        reached: Whether the endpoint has ever answered anything.
+        connections: The kept-alive connections.
+    """
 
     def __init__(self, service: Service) -> None:
         self.service = service
         self.stopped = threading.Event()
+        self.reached = False
         self.connections = Connections(parse_url(service.url))
         self._gate = Gate()
         self._headers = {
@@ -173,7 +184,10 @@ class Client:
         self.connections.abort()
 
     def _wait_before_next(self, failure: Failure, attempts: int) -> float | None:
-        if not failure.retriable or attempts > self.service.retries or self.stopped.is_set():
+        retries = self.service.retries
+        if not self.reached and failure.kind in ("connect", "tls"):
+            retries = min(retries, UNREACHED_RETRIES)
+        if not failure.retriable or attempts > retries or self.stopped.is_set():
             return None
         if failure.wait is not None:
             if failure.wait > LONGEST_RETRY_AFTER:
@@ -195,6 +209,7 @@ class Client:
             with self.connections.post(
                 body, self._headers, timeout=service.timeout, idle_timeout=service.timeout
             ) as answer:
+                self.reached = True
                 if answer.status != 200:
                     return _refusal(answer, service.url)
                 if service.stream and "event-stream" in answer.headers.get("content-type", ""):

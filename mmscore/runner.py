@@ -14,7 +14,7 @@ from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client, hint_for
-from mmscore.errors import DataError, EndpointError, MmscoreError
+from mmscore.errors import DataError, EndpointError
 from mmscore.journal import AppendFile
 from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
 from mmscore.wire import Attachment, Request, build_request, media_of, text_of
@@ -292,7 +292,8 @@ class Run:
                 return
             self._failures_in_a_row += 1
             failures, answered = self._failures_in_a_row, self._answered
-        if not answered and reply.http_status in STOP_AT_ONCE:
+        unreachable = not self.asking.client.reached and reply.status == "error"
+        if not answered and (unreachable or reply.http_status in STOP_AT_ONCE):
             raise self._unusable(reply, "")
         enough = max(8, 2 * self.asking.concurrency) if answered else min(8, self.progress.total)
         if failures >= enough:
@@ -353,8 +354,3 @@ def sample_of(record: Mapping[str, Any]) -> Sample:
         choices=tuple(record["choices"]),
         metadata=record["metadata"],
     )
-
-
-def first_error(error: BaseException) -> MmscoreError | None:
-    """`error` as one of ours, if it is."""
-    return error if isinstance(error, MmscoreError) else None
