@@ -238,7 +238,7 @@ def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result
     for name in formats:
         report.write(built, run, name)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
-    code = Exit.INCOMPLETE if failed or run.record.get("stopped") else Exit.COMPLETE
+    code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
     return Result(folder, built, render(built), code)
 
 
