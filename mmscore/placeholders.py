@@ -230,6 +230,8 @@ def parts_of(
         found = media[kind].get(number)
         if found is None:
             dropped[f"<{kind} {number}>"] = None
+        elif found.data is None and not found.url:
+            raise DataError(f"{kind} {number} is an object whose path or URL is empty")
         else:
             parts.append(media_part(found, f"{kind} {number}", roots))
     parts += _text_part(text[last:])
