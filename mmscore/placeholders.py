@@ -260,7 +260,7 @@ def media_part(found: Found, where: str, roots: Roots, *, detail: str = "auto") 
         url,
         format=str(format_) if format_ else None,
         detail=detail if found.kind == "image" else None,
-        fps=_hints(found.hints, where).get("fps"),
+        fps=_hints(found.hints, where).get("fps") if found.kind == "video" else None,
     )
 
 
@@ -300,14 +300,16 @@ def guess_format(kind: Kind, url: str) -> str:
     typed = DATA_URI_TYPE.match(url)
     mime = (typed[1] if typed else _type_of_name(path)) or ""
     subtype = mime.removeprefix(f"{kind}/").lower() if mime.startswith(f"{kind}/") else ""
-    suffix = splitext(path)[1].lstrip(".").lower()
+    suffix = splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - a URL is no path
     other_names = SUBTYPES[kind]
     if subtype in FORMATS[kind] or subtype in other_names:
         return other_names.get(subtype, subtype)
     if suffix in FORMATS[kind]:
         return suffix
     # A clip's suffix is no subtype, a sound's may be.
-    return other_names.get(suffix, DEFAULT_FORMAT[kind]) if kind == "audio" else DEFAULT_FORMAT[kind]
+    return (
+        other_names.get(suffix, DEFAULT_FORMAT[kind]) if kind == "audio" else DEFAULT_FORMAT[kind]
+    )
 
 
 def _type_of_name(path: str) -> str | None:

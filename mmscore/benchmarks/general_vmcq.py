@@ -20,8 +20,8 @@ from functools import partial
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
-from mmscore.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.placeholders import KINDS, cells, is_media_column, parts_of
 from mmscore.prompts import (
     CHOICE_TEMPLATES,
@@ -79,7 +79,7 @@ def draft(
     record: Mapping[str, Any],
     roots: Roots,
     template: str = choice_template(),
-    facts: Mapping[str, Any] = {},  # noqa: B006 - never changed
+    facts: Mapping[str, Any] = {},
 ) -> Draft:
     """What a record asks.
 
@@ -108,7 +108,9 @@ def draft(
     if answers:
         try:
             labels = right_labels(answers, options, multiple=bool(facts.get("multiple")))
-            target, unscored = ("".join(labels), []) if facts.get("multiple") else (target, unscored)
+            target, unscored = (
+                ("".join(labels), []) if facts.get("multiple") else (target, unscored)
+            )
         except DataError as error:
             doubts.append(error)
     return Draft(
@@ -146,7 +148,9 @@ def read_options(record: Mapping[str, Any]) -> list[str]:
 def _lettered(record: Mapping[str, Any]) -> list[str]:
     filled = [letter for letter in LETTERS if record.get(letter) not in (None, "")]
     if not filled:
-        raise DataError("no options: neither a column `options` nor columns `A`, `B` ... are filled")
+        raise DataError(
+            "no options: neither a column `options` nor columns `A`, `B` ... are filled"
+        )
     expected = LETTERS[: len(filled)]
     if filled != expected:
         gap = next(letter for letter in expected if letter not in filled)
