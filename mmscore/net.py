@@ -348,7 +348,9 @@ class Connections:
         if self._watch.take_expired(sock):
             if self._aborted:
                 return TransportError("aborted", "the run was stopped", retriable=False)
-            return TransportError("timeout", f"no complete answer from {place} within {timeout:g} s")
+            return TransportError(
+                "timeout", f"no complete answer from {place} within {timeout:g} s"
+            )
         if isinstance(error, TimeoutError):
             return TransportError("timeout", f"{place} was silent for {idle_timeout:g} s")
         if isinstance(error, http.client.IncompleteRead):
