@@ -102,7 +102,7 @@ class Gate:
             self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def wait(self, stopped: threading.Event) -> None:
-        """Return when requests may start, spread out a little so that they do not all start at once."""
+        """Return when requests may start, spread out so that not all start at once."""
         while not stopped.is_set():
             with self._lock:
                 left = self._open_at - time.monotonic()
