@@ -1,7 +1,8 @@
 """The Rust core. Import it through the modules of this package, not directly."""
 
+from collections.abc import Sequence
 from os import PathLike
-from typing import final
+from typing import Literal, final
 
 __version__: str
 
@@ -149,11 +150,7 @@ def decode_base64(text: str | bytes, /) -> bytes:
 
     Raises:
         DataError: Names the position of the first character that cannot be.
-
-from collections.abc import Sequence
-from typing import Literal
-
-__version__: str
+    """
 
 # Text: reading answers out of replies, and scoring whole lists of them.
 #
