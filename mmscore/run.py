@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mmscore import benchmarks, journal, report
+from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.client import Client, Service, completions_url
 from mmscore.config import (
@@ -25,7 +26,7 @@ from mmscore.config import (
 )
 from mmscore.errors import ConfigError, Exit, StorageError
 from mmscore.hub import LocalFiles, locate
-from mmscore.media import Attacher, Limits
+from mmscore.media import Limits
 from mmscore.records import SCORED, Sample
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
