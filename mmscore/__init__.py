@@ -54,9 +54,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from mmscore import _core
+        from mmscore.answers import CORE_VERSION  # built from the same version as the package
 
-        return _core.__version__
+        return CORE_VERSION
     if name not in _HOMES:
         raise AttributeError(f"module `mmscore` has no attribute `{name}`")
     from importlib import import_module

@@ -102,7 +102,7 @@ class Gate:
             self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def wait(self, stopped: threading.Event) -> None:
-        """Return when requests may start, spread out a little so that they do not all start at once."""
+        """Return when requests may start, spread out so that not all start at once."""
         while not stopped.is_set():
             with self._lock:
                 left = self._open_at - time.monotonic()
@@ -252,7 +252,11 @@ def _refusal(answer: Answer, url: str) -> Failure:
 def hint_for(http_status: int | None, message: str) -> str | None:
     """What to do about a failure with that status."""
     words = message.lower()
-    if http_status in (400, 413, 422) and "image" in words and ("large" in words or "size" in words):
+    if (
+        http_status in (400, 413, 422)
+        and "image" in words
+        and ("large" in words or "size" in words)
+    ):
         return _HINTS[413]
     return _HINTS.get(http_status) if http_status is not None else None
 

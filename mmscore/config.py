@@ -106,9 +106,7 @@ class TaskConfig:
         if self.timeout is not None and not _is_positive(self.timeout):
             raise ConfigError(f"`timeout` is {self.timeout!r}, expected seconds above 0")
         if self.think not in ("strict", "reference"):
-            raise ConfigError(
-                f"`think` is {self.think!r}, expected `strict` or `reference`"
-            )
+            raise ConfigError(f"`think` is {self.think!r}, expected `strict` or `reference`")
         if self.max_image_bytes is not None:
             self.max_image_bytes = parse_size(self.max_image_bytes)
         for name in ("dataset_args", "generation_config"):
@@ -244,7 +242,9 @@ def nearest_hint(word: str, known: Iterable[str]) -> str:
     """The hint that names the nearest known word, else all of them."""
     names = list(known)
     near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    return f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
+    return (
+        f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
+    )
 
 
 def resolve_secret(value: str | None) -> str | None:

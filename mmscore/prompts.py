@@ -75,7 +75,8 @@ CHINESE_MULTIPLE_ANSWER = """\
 
 CHINESE_MULTIPLE_ANSWER_COT = """\
 回答下面的多项选择题，请选出其中的所有正确答案。你的回答的最后一行应该是这样的格式：\
-"答案：[LETTERS]"（不带引号），其中 [LETTERS] 是 {letters} 中的一个或多个。请在回答前进行一步步思考。
+"答案：[LETTERS]"（不带引号），其中 [LETTERS] 是 {letters} 中的一个或多个。\
+请在回答前进行一步步思考。
 
 问题：{question}
 选项：

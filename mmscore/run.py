@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -95,7 +95,7 @@ class Plan:
 
 def run_task(
     task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str],
-    events: Events = Events(),  # noqa: B008 - a frozen value
+    events: Events = Events(),
 ) -> dict[str, Result]:
     """Run a task: each of its benchmarks from loading to report.
 
@@ -326,8 +326,7 @@ def _earlier(folder: Path) -> Earlier:
     }
     kept = {key: record for key, record in predictions.items() if record["status"] in SCORED}
     scored = frozenset(
-        (record["id"], record["repeat"])
-        for record in journal.read_records(folder / journal.SCORES)
+        (record["id"], record["repeat"]) for record in journal.read_records(folder / journal.SCORES)
     )
     return Earlier({key: record["request"] for key, record in kept.items()}, kept, scored)
 
@@ -393,7 +392,7 @@ def _prompt_fingerprint(plan: Plan) -> str:
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 __all__ = ["Events", "Plan", "Result", "TaskConfig", "ask", "plan", "plans", "run_task"]
