@@ -127,17 +127,11 @@ def mcnemar(gained: int, lost: int) -> float:
         A probability; 1.0 where no pair differs.
     """
     total = gained + lost
-    if total == 0:
-        return 1.0
-    # Scaled to the largest term, then summed outwards in: no overflow for any count.
-    logs = [_log_binomial(total, k) for k in range(min(gained, lost) + 1)]
-    largest = max(logs)
-    tail = largest + math.log(math.fsum(math.exp(value - largest) for value in logs))
-    return min(1.0, 2 * math.exp(tail - total * math.log(2)))
-
-
-def _log_binomial(total: int, chosen: int) -> float:
-    return math.lgamma(total + 1) - math.lgamma(chosen + 1) - math.lgamma(total - chosen + 1)
+    tail, term = 0, 1  # whole numbers: exact however many pairs differ
+    for chosen in range(min(gained, lost) + 1):
+        tail += term
+        term = term * (total - chosen) // (chosen + 1)
+    return min(1.0, 2 * tail / (1 << total))
 
 
 def deviation(values: Sequence[float]) -> float | None:

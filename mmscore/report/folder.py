@@ -79,21 +79,17 @@ def _info(path: Path) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a JSONL file; nothing where it does not exist yet."""
+    """The records of a JSONL file; nothing where it does not exist yet.
+
+    A record is whole only with its newline: what follows the last one is torn, and a resumed run
+    cuts it off.
+    """
     if not path.exists():
         return
-    *whole, tail = _bytes(path).split(b"\n")
-    for number, line in enumerate(whole, 1):
-        if line.strip():
-            record = _object(line, f"{path}, line {number}")
-            if not isinstance(record.get("id"), str):
-                raise DataError(f"`{path}`, line {number} has no `id`")
-            yield record
-    try:
-        record = _object(tail, str(path))
-    except DataError:  # torn, or the nothing after the last newline
-        return
-    if isinstance(record.get("id"), str):
+    for number, line in enumerate(_bytes(path).split(b"\n")[:-1], 1):
+        record = _object(line, f"{path}, line {number}")
+        if not isinstance(record.get("id"), str):
+            raise DataError(f"`{path}`, line {number} has no `id`")
         yield record
 
 
