@@ -1,1 +1,4 @@
 //! The core's own tests, run by `cargo test` with no Python.
+
+mod media;
+mod zip;
