@@ -12,16 +12,26 @@ from mmscore.errors import DataError
 
 @dataclass(slots=True)
 class LocalFiles:
-    """The files of a data set in a folder of the user's; never written to."""
+    """The files of a data set in a folder of the user's; never written to.
+
+    Attributes:
+        root: The folder.
+        single: The name of the only file asked for, where the user named a file.
+    """
 
     root: Path
+    single: str | None = None
     used: dict[str, Path] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """The folder."""
-        return f"`{self.root}`"
+        """The folder or file."""
+        return f"`{self.root / self.single if self.single else self.root}`"
+
+    def names(self) -> list[str]:
+        """The names of the files right inside the folder, sorted."""
+        return sorted(path.name for path in self.root.iterdir() if path.is_file())
 
     def has(self, file: str) -> bool:
         """Whether the folder holds that file or folder."""
@@ -90,4 +100,4 @@ def locate(data: str | None, benchmark: str) -> LocalFiles:
     root = Path(data).expanduser()
     if not root.exists():
         raise DataError(f"no data at `{root}`", hint="check --data")
-    return LocalFiles(root)
+    return LocalFiles(root.parent, root.name) if root.is_file() else LocalFiles(root)
