@@ -5,6 +5,8 @@
 //! Nothing here knows Python except the `py` module, which only converts.
 
 pub mod error;
+pub mod media;
+pub mod zip;
 
 #[cfg(feature = "python")]
 mod py;

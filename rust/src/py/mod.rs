@@ -1,10 +1,49 @@
 //! The only module that may say `pyo3`: it extracts, calls the core, and converts back.
 
+mod bytes;
+
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::Error;
+
+pyo3::import_exception!(mmscore.errors, DataError);
+
+/// Damaged data become `mmscore.errors.DataError` with its hint; the system's errors keep their
+/// kind (`FileNotFoundError`, `PermissionError` ...).
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        if let Error::Io { source, .. } = error {
+            return io_error(&source, message);
+        }
+        let hint = error.hint();
+        Python::attach(|py| {
+            let raise = || {
+                let keywords = PyDict::new(py);
+                keywords.set_item("hint", hint)?;
+                py.get_type::<DataError>().call((message.as_str(),), Some(&keywords))
+            };
+            raise().map_or_else(|failure| failure, PyErr::from_value)
+        })
+    }
+}
+
+/// `OSError(errno, sentence)` is how Python picks the subclass.
+fn io_error(source: &std::io::Error, message: String) -> PyErr {
+    match source.raw_os_error() {
+        Some(code) => PyOSError::new_err((code, message)),
+        None => PyErr::from(std::io::Error::new(source.kind(), message)),
+    }
+}
 
 #[pymodule(gil_used = false)]
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
+
+    #[pymodule_export]
+    use super::bytes::{Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
