@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
 import signal
@@ -182,11 +183,32 @@ def _info(arguments: argparse.Namespace) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from mmscore.demo import demo
+    import tempfile
 
-    result = demo(Path(arguments.out) if arguments.out else None, _events("none"))
+    from mmscore import demo
+    from mmscore.run import run_task
+
+    with tempfile.TemporaryDirectory(prefix="mmscore-demo-") as folder, demo.Endpoint() as endpoint:
+        data = Path(arguments.out) / "data" if arguments.out else Path(folder)
+        demo.draw(data)
+        out = Path(arguments.out) / "run" if arguments.out else None
+        task = demo.demo_task(data, endpoint.url, out or _demo_folder())
+        (result,) = run_task(task, _events("none")).values()
     _show(result, arguments)
     return result.exit_code
+
+
+def _demo_folder() -> Path:
+    """A new folder below `outputs`, or below the temporary folder where this one is read-only."""
+    import tempfile
+
+    from mmscore.errors import StorageError
+    from mmscore.journal import new_folder
+
+    try:
+        return new_folder(Path("outputs"), "demo")
+    except StorageError:
+        return Path(tempfile.mkdtemp(prefix="mmscore-demo-run-"))
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -206,7 +228,7 @@ def _say(sentence: str) -> None:
 def _speak_utf8() -> None:
     """Let no character of a question or a reply end the program, whatever the locale."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
@@ -226,5 +248,3 @@ def _termination() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mmscore.archive import Archive, open_archive, open_folder
+from mmscore.archive import Archive, Folder, open_archive
 from mmscore.errors import DataError
 
 
@@ -61,7 +61,7 @@ class LocalFiles:
         if file not in self.archives:
             folder = self.root / file.removesuffix(".zip")
             if not (self.root / file).exists() and folder.is_dir():
-                self.archives[file] = open_folder(self.root)
+                self.archives[file] = Folder(self.root)
             else:
                 self.archives[file] = open_archive(self.path(file))
         return self.archives[file]

@@ -7,6 +7,7 @@ and no image ever lands here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -71,10 +72,8 @@ class AppendFile:
         """Put what was written on the disk and let go of the file."""
         with self._lock:
             if self._fd >= 0:
-                try:
+                with contextlib.suppress(OSError):  # append has reported what matters
                     os.fsync(self._fd)
-                except OSError:
-                    pass  # a pipe or a full disk; append has reported what matters
                 os.close(self._fd)
                 self._fd = -1
 

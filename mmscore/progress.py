@@ -26,15 +26,17 @@ class Teller:
         self._interval = BAR_INTERVAL if form == "bar" else LINE_INTERVAL
         self._words = FORMS[form]
         self._last = time.monotonic() if form != "bar" else 0.0
+        self._told = -1
         self._open = False
 
     def tell(self, progress: Progress) -> None:
         """Show where the run is, if it is time to."""
         now = time.monotonic()
-        finished = progress.done == progress.total
+        finished = progress.done == progress.total and self._told != progress.done
         if self._words is None or (now - self._last < self._interval and not finished):
             return
         self._last = now
+        self._told = progress.done
         if self._form == "bar":
             self._stream.write(f"\r\x1b[K{self._words(progress)}")
             self._open = True

@@ -7,13 +7,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mmscore import benchmarks, journal, report
+from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.client import Client, Service, completions_url
 from mmscore.config import (
@@ -25,7 +27,7 @@ from mmscore.config import (
 )
 from mmscore.errors import ConfigError, Exit, StorageError
 from mmscore.hub import LocalFiles, locate
-from mmscore.media import Attacher, Limits
+from mmscore.media import Limits
 from mmscore.records import SCORED, Sample
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
@@ -94,7 +96,7 @@ class Plan:
 
 def run_task(
     task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str],
-    events: Events = Events(),  # noqa: B008 - a frozen value
+    events: Events = Events(),
 ) -> dict[str, Result]:
     """Run a task: each of its benchmarks from loading to report.
 
@@ -173,55 +175,74 @@ def _samples(benchmark: Benchmark, files: LocalFiles, options: Options) -> Itera
 
 
 def ask(plan: Plan, events: Events) -> Result:
-    """Ask all samples of a plan and write the report, also when the run is cut short."""
-    task = plan.task
+    """Ask all samples of a plan and write the report, also when the run is cut short.
+
+    Raises:
+        ConfigError: No model or no endpoint is given.
+        EndpointError: The model service cannot be used.
+        StorageError: The run's folder cannot be written.
+        KeyboardInterrupt: Stopped by the user.
+    """
+    client = Client(service(plan.task))
     folder = _folder(plan)
-    predictions = journal.AppendFile(folder / journal.PREDICTIONS, events.notice)
-    scores = journal.AppendFile(folder / journal.SCORES, events.notice)
-    client = Client(service(task))
-    record = _run_record(plan, client, folder)
-    planned = record["planned"]
-    events.start(plan.benchmark, planned, folder)
-    run = Run(
-        Asking(
-            benchmark=plan.benchmark,
-            client=client,
-            options=body_options(task),
-            attach=Attacher(_limits(task)).attach,
-            filter=lambda text: text,
-            predictions=predictions,
-            scores=scores,
-            earlier=_earlier(folder),
-            concurrency=task.eval_batch_size,
-        ),
-        plan.selection.items(plan.samples()),
-        sum(planned.values()),
-        events.progress,
-        events.notice,
-    )
-    journal.write_json(folder / journal.RUN, record)
-    stopped: BaseException | None = None
-    try:
-        run.run()
-    except BaseException as error:
-        stopped = error
-    client.close()
-    predictions.close()
-    scores.close()
+    with (
+        closing(client),
+        closing(journal.AppendFile(folder / journal.PREDICTIONS, events.notice)) as predictions,
+        closing(journal.AppendFile(folder / journal.SCORES, events.notice)) as scores,
+    ):
+        record = _run_record(plan, client, folder)
+        journal.write_json(folder / journal.RUN, record)
+        events.start(plan.benchmark, record["planned"], folder)
+        run = Run(
+            _asking(plan, client, folder, predictions, scores),
+            plan.selection.items(plan.samples()),
+            sum(record["planned"].values()),
+            events.progress,
+            events.notice,
+        )
+        stopped: BaseException | None = None
+        try:
+            run.run()
+        except BaseException as error:
+            stopped = error
     record["seconds"] = round(record["seconds"] + run.progress.seconds, 3)
     record["finished"] = None if stopped else _now()
     record["stopped"] = (str(stopped) or type(stopped).__name__) if stopped else None
+    return _close(folder, record, stopped)
+
+
+def _close(folder: Path, record: Mapping[str, Any], stopped: BaseException | None) -> Result:
+    """Write the run's record and report; what stopped the run is raised after that."""
     try:
         journal.write_json(folder / journal.RUN, record)
         result = reported(folder)
     except StorageError:
         if stopped is None:
             raise
-        raise stopped from None
     if stopped is not None:
         stopped.add_note(f"run folder: {folder}")
         raise stopped
     return result
+
+
+def _asking(
+    plan: Plan,
+    client: Client,
+    folder: Path,
+    predictions: journal.AppendFile,
+    scores: journal.AppendFile,
+) -> Asking:
+    return Asking(
+        benchmark=plan.benchmark,
+        client=client,
+        options=body_options(plan.task),
+        attach=Attacher(_limits(plan.task)).attach,
+        filter=str,
+        predictions=predictions,
+        scores=scores,
+        earlier=_earlier(folder),
+        concurrency=plan.task.eval_batch_size,
+    )
 
 
 def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result:
@@ -325,8 +346,7 @@ def _earlier(folder: Path) -> Earlier:
     }
     kept = {key: record for key, record in predictions.items() if record["status"] in SCORED}
     scored = frozenset(
-        (record["id"], record["repeat"])
-        for record in journal.read_records(folder / journal.SCORES)
+        (record["id"], record["repeat"]) for record in journal.read_records(folder / journal.SCORES)
     )
     return Earlier({key: record["request"] for key, record in kept.items()}, kept, scored)
 
@@ -392,7 +412,7 @@ def _prompt_fingerprint(plan: Plan) -> str:
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 __all__ = ["Events", "Plan", "Result", "TaskConfig", "ask", "plan", "plans", "run_task"]

@@ -20,7 +20,7 @@ from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
 from mmscore.wire import Attachment, Request, build_request, media_of, text_of
 
 STOP_AT_ONCE = frozenset({401, 403, 404})
-"""Statuses that no other sample will escape: the first stops the run if nothing was answered yet."""
+"""Statuses that no other sample will escape: the first one stops a run without any answer."""
 
 _STOP_WAIT = 0.2
 

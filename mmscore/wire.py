@@ -47,7 +47,7 @@ def build_request(
     media: Sequence[Attachment],
     options: Mapping[str, Any],
 ) -> Request:
-    """Return the request that asks `messages`, with `media` in the order of `media_of(messages)`."""
+    """Return the request that asks `messages`; `media` is in the order of `media_of`."""
     marks = iter(range(len(media)))
     body = {
         "model": model,

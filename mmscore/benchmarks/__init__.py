@@ -7,9 +7,7 @@ from mmscore.benchmarks.base import Benchmark
 from mmscore.config import nearest_hint
 from mmscore.errors import ConfigError
 
-BENCHMARKS: dict[str, Benchmark] = {
-    module.BENCHMARK.name: module.BENCHMARK for module in (slake,)
-}
+BENCHMARKS: dict[str, Benchmark] = {module.BENCHMARK.name: module.BENCHMARK for module in (slake,)}
 
 
 def find(name: str) -> Benchmark:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mmscore.answers import normalize_answer, read_answer_line
-from mmscore.archive import ArchiveMember
+from mmscore.archive import Archive, ArchiveMember
 from mmscore.benchmarks.base import Benchmark, Dataset, Files, Options
 from mmscore.errors import DataError
 from mmscore.prompts import fill
@@ -53,8 +53,8 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
         if options.subsets and subset not in options.subsets:
             continue
         template = options.prompt_template or PROMPTS[str(record["q_lang"])]
-        image = ArchiveMember(images, f"{IMAGE_FOLDER}/{_text(record, 'img_name')}")
-        question = fill(template, question=_text(record, "question").strip())
+        image = ArchiveMember(images, _member(images, _text(record, "img_name")))
+        question = fill(template, {"question": _text(record, "question").strip()})
         yield Sample(
             id=str(record["qid"]),
             subset=subset,
@@ -62,6 +62,12 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
             target=_text(record, "answer").strip(),
             metadata={name: record[name] for name in FACTS if name in record},
         )
+
+
+def _member(images: Archive, image: str) -> str:
+    """The image's name in the published archive, else its own, which any prefix may precede."""
+    published = f"{IMAGE_FOLDER}/{image}"
+    return published if images.has(published) else image
 
 
 def _subset(record: Row) -> str:

@@ -1,6 +1,7 @@
 //! The only module that may say `pyo3`: it extracts, calls the core, and converts back.
 
 mod bytes;
+mod text;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -9,21 +10,27 @@ use pyo3::types::PyDict;
 use crate::Error;
 
 pyo3::import_exception!(mmscore.errors, DataError);
+pyo3::import_exception!(mmscore.errors, NumberTooLargeError);
 
 /// Damaged data become `mmscore.errors.DataError` with its hint; the system's errors keep their
 /// kind (`FileNotFoundError`, `PermissionError` ...).
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         let message = error.to_string();
-        if let Error::Io { source, .. } = error {
-            return io_error(&source, message);
+        if let Error::Io { source, .. } = &error {
+            return io_error(source, message);
         }
         let hint = error.hint();
         Python::attach(|py| {
             let raise = || {
                 let keywords = PyDict::new(py);
                 keywords.set_item("hint", hint)?;
-                py.get_type::<DataError>().call((message.as_str(),), Some(&keywords))
+                let class = if error.is_number_too_large() {
+                    py.get_type::<NumberTooLargeError>()
+                } else {
+                    py.get_type::<DataError>()
+                };
+                class.call((message.as_str(),), Some(&keywords))
             };
             raise().map_or_else(|failure| failure, PyErr::from_value)
         })
@@ -43,7 +50,12 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
 
     #[pymodule_export]
-    use super::bytes::{Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
+    use super::bytes::{Look, Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
+    #[pymodule_export]
+    use super::text::{
+        clean_option, infer_option, match_choice, match_count, normalize_answer, parse_answer_line,
+        parse_choice, parse_count, score_choices, score_counts, score_options, score_slake,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
