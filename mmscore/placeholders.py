@@ -15,10 +15,9 @@ from functools import cache
 from os.path import splitext
 from typing import Any
 
-from mmscore._core import sniff
 from mmscore.errors import DataError
 from mmscore.records import Kind, Media, Source, Text
-from mmscore.sources import Base64Source, BytesSource, FileSource, Roots, is_base64_of
+from mmscore.sources import Base64Source, BytesSource, FileSource, Roots, is_base64_of, mime_of
 from mmscore.wording import shown, text_of, what
 
 PLACEHOLDER = re.compile(r"<(image|video|audio)[_ ](\d+)>")
@@ -180,9 +179,10 @@ def _cell(value: Any, kind: Kind, where: str, written: object) -> Found:
 
 
 def _mime(data: bytes, kind: Kind, where: str) -> str:
-    mime = sniff(data) or UNKNOWN_IMAGE
+    sniffed = mime_of(data)
+    mime = sniffed or UNKNOWN_IMAGE
     if not mime.startswith(f"{kind}/"):
-        found = "unknown data" if sniff(data) is None else f"`{mime}`"
+        found = "unknown data" if sniffed is None else f"`{mime}`"
         raise DataError(f"{where} holds bytes of {found}, expected {kind} data")
     return mime
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.benchmarks import general_vmcq, general_vqa
-from mmscore.errors import DataError
 from mmscore.benchmarks.own_data import Draft
+from mmscore.errors import DataError
 from mmscore.records import Media, Message, Text
 from mmscore.sources import Base64Source, BytesSource, FileSource, Roots
 from mmscore.wire import Attachment, build_request, media_of
