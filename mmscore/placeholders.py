@@ -259,9 +259,17 @@ def media_part(found: Found, where: str, roots: Roots, *, detail: str = "auto") 
         source,
         url,
         format=str(format_) if format_ else None,
+        mime=_label(found),
         detail=detail if found.kind == "image" else None,
         fps=_hints(found.hints, where).get("fps") if found.kind == "video" else None,
     )
+
+
+def _label(found: Found) -> str | None:
+    """How the reference labels the data URI of a sound or clip: by its bytes or its name."""
+    if found.kind == "image":
+        return None
+    return found.mime or _type_of_name(found.url)
 
 
 def _source(found: Found, where: str, roots: Roots) -> tuple[Source | None, str | None]:
