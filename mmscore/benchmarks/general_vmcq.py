@@ -174,14 +174,15 @@ def _list_of_text(text: str) -> list[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an unknown escape in the user's text is no news
             value = ast.literal_eval(text)
-        if isinstance(value, set | frozenset) and len(value) > 1:
-            raise DataError(f"`options` {shown(text)} is a set, which has no order")
-        return list(value)
+        items = list(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise DataError(
             f"`options` {shown(text)} is neither a JSON list nor a Python list",
             hint='write ["first", "second"], or use columns A, B, C ...',
         ) from None
+    if isinstance(value, set) and len(items) > 1:
+        raise DataError(f"`options` {shown(text)} is a set, which has no order")
+    return items
 
 
 def _written(item: object) -> str:

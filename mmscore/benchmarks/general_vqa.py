@@ -132,10 +132,10 @@ def parse(reply: str, sample: Sample) -> Extracted:
 
 def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
     """ROUGE and BLEU of the reply against the one answer."""
-    from mmscore.metrics import bleu, rouge
-
     if sample.target is None:
         return {}
+    from mmscore.metrics import bleu, rouge
+
     found = {**rouge(answer or "", sample.target), **bleu(answer or "", sample.target)}
     return {name: found[name] for name in METRICS}
 
