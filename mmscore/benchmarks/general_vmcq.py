@@ -151,7 +151,7 @@ def _lettered(record: Mapping[str, Any]) -> list[str]:
         raise DataError(
             "no options: neither a column `options` nor columns `A`, `B` ... are filled"
         )
-    expected = LETTERS[: len(filled)]
+    expected = list(LETTERS[: len(filled)])
     if filled != expected:
         gap = next(letter for letter in expected if letter not in filled)
         raise DataError(f"option `{gap}` is empty but option `{filled[-1]}` is not")
