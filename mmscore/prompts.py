@@ -105,8 +105,12 @@ def fill(template: str, /, **values: str) -> str:
     """
     if not values:
         return template
-    names = "|".join(map(re.escape, values))
-    return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], template)
+    return _placeholders(tuple(values)).sub(lambda found: values[found[1]], template)
+
+
+@cache
+def _placeholders(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\{{({'|'.join(names)})\}}")
 
 
 def choice_label(index: int) -> str:

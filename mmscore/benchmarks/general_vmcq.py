@@ -97,22 +97,22 @@ def draft(
     for name in ("question", "answer"):
         if name not in record:
             raise DataError(f"no column `{name}`")
-    for label, option in zip(choice_labels(len(options)), options, strict=True):
-        text_of(option, f"option {label}")
+    if not "".join(options).isascii():
+        for label, option in zip(choice_labels(len(options)), options, strict=True):
+            text_of(option, f"option {label}")
     # The reference formats whatever a question is into the prompt.
-    text = choice_prompt(template, str(record["question"]), options)
+    text = choice_prompt(template, _written(record["question"]), options)
     parts, dropped = parts_of(text, media, roots)
+    multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
     target, unscored = only_answer(answers)
     doubts = [*_option_doubts(options)]
-    if answers:
-        try:
-            labels = right_labels(answers, options, multiple=bool(facts.get("multiple")))
-            target, unscored = (
-                ("".join(labels), []) if facts.get("multiple") else (target, unscored)
-            )
-        except DataError as error:
-            doubts.append(error)
+    try:
+        labels = right_labels(answers, options, multiple=multiple)
+        if multiple and labels:
+            target, unscored = "".join(labels), []
+    except DataError as error:
+        doubts.append(error)
     return Draft(
         (Message("user", parts),),
         target,
@@ -189,13 +189,15 @@ def _written(item: object) -> str:
     try:
         return str(item)
     except (ValueError, RecursionError):
-        raise DataError("an option is a number of too many digits or nested too deeply") from None
+        raise DataError(
+            f"{what(item)} has too many digits or is nested too deeply to be written"
+        ) from None
 
 
 def _option_doubts(options: Sequence[str]) -> Iterator[DataError]:
     if len(options) < 2:
-        raise_words = f"{len(options)} option" + ("" if len(options) == 1 else "s")
-        yield DataError(f"`options` has {raise_words}, expected at least 2")
+        number = "1 option" if options else "0 options"
+        yield DataError(f"`options` has {number}, expected at least 2")
     for label, option in zip(choice_labels(len(options)), options, strict=True):
         if not option.strip():
             yield DataError(
