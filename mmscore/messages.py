@@ -209,14 +209,16 @@ def _assistant(message: Mapping[str, Any], where: str, roots: Roots) -> Message:
         plain = False
     said = texts[0] if plain else "".join(f"\n{text}" for text in texts)
     if internal:
-        said += f"\n<internal>{base64.b64encode(json.dumps(internal).encode()).decode()}</internal>\n"
+        said += (
+            f"\n<internal>{base64.b64encode(json.dumps(internal).encode()).decode()}</internal>\n"
+        )
     extra: dict[str, Any] = {}
     if message.get("tool_calls"):
         extra["tool_calls"] = _tool_calls(message["tool_calls"], where)
     if thoughts:
-        extra["reasoning_content"] = text_of(thoughts[-1], f"{where} reasoning").strip() and (
-            thoughts[-1]
-        ) or " "  # strict servers refuse an empty one
+        extra["reasoning_content"] = (
+            text_of(thoughts[-1], f"{where} reasoning").strip() and (thoughts[-1]) or " "
+        )  # strict servers refuse an empty one
     return Message("assistant", said, extra)
 
 

@@ -307,7 +307,9 @@ def guess_format(kind: Kind, url: str) -> str:
     if suffix in FORMATS[kind]:
         return suffix
     # A clip's suffix is no subtype, a sound's may be.
-    return other_names.get(suffix, DEFAULT_FORMAT[kind]) if kind == "audio" else DEFAULT_FORMAT[kind]
+    return (
+        other_names.get(suffix, DEFAULT_FORMAT[kind]) if kind == "audio" else DEFAULT_FORMAT[kind]
+    )
 
 
 def _type_of_name(path: str) -> str | None:

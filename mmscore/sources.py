@@ -15,6 +15,7 @@ from mmscore._core import decode_base64, sniff
 from mmscore.errors import DataError, MediaError
 from mmscore.wording import shown
 
+
 @dataclass(frozen=True, slots=True)
 class Roots:
     """The folders in which a relative media path is looked for, in order.

@@ -108,7 +108,9 @@ def draft(
     if answers:
         try:
             labels = right_labels(answers, options, multiple=bool(facts.get("multiple")))
-            target, unscored = ("".join(labels), []) if facts.get("multiple") else (target, unscored)
+            target, unscored = (
+                ("".join(labels), []) if facts.get("multiple") else (target, unscored)
+            )
         except DataError as error:
             doubts.append(error)
     return Draft(
@@ -146,7 +148,9 @@ def read_options(record: Mapping[str, Any]) -> list[str]:
 def _lettered(record: Mapping[str, Any]) -> list[str]:
     filled = [letter for letter in LETTERS if record.get(letter) not in (None, "")]
     if not filled:
-        raise DataError("no options: neither a column `options` nor columns `A`, `B` ... are filled")
+        raise DataError(
+            "no options: neither a column `options` nor columns `A`, `B` ... are filled"
+        )
     expected = LETTERS[: len(filled)]
     if filled != expected:
         gap = next(letter for letter in expected if letter not in filled)
