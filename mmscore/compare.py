@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmscore.errors import DataError
-from mmscore.records import FAILED
 from mmscore.report.boxes import Style, box, clean, plain
 from mmscore.report.folder import Key, Run, key
 from mmscore.report.labels import metric_labels, number, percent
@@ -167,12 +166,9 @@ def _start(fingerprint: object) -> str:
 
 
 def _scored(run: Run) -> dict[Key, Mapping[str, Any]]:
-    """The score lines that count: those of samples whose last asking did not fail."""
-    return {
-        key(p): run.scores[key(p)]
-        for p in run.predictions
-        if p.get("status") not in FAILED and key(p) in run.scores
-    }
+    """The score lines that count."""
+    lines = {key(prediction): run.score_of(prediction) for prediction in run.predictions}
+    return {name: line for name, line in lines.items() if line}
 
 
 def _metric(
@@ -288,13 +284,13 @@ def to_json(comparison: Comparison) -> str:
     return json.dumps(to_dict(comparison), ensure_ascii=False, indent=2) + "\n"
 
 
-def to_text(comparison: Comparison, style: Style = Style(), flips: int = 20) -> str:  # noqa: B008
+def to_text(comparison: Comparison, style: Style = Style(), flips: int = 10) -> str:  # noqa: B008
     """The comparison for a terminal.
 
     Args:
         comparison: The two runs.
         style: What the output can show.
-        flips: How many samples to list; all are in the JSON form.
+        flips: How many lost and how many gained samples to list; the JSON form has all.
     """
     label = metric_labels([comparison.metric])[comparison.metric]
     first, second = map(clean, comparison.names)
@@ -355,21 +351,23 @@ def _probability(p: float) -> str:
 
 
 def _listed(comparison: Comparison, most: int) -> list[str]:
-    if not comparison.flips or most < 1:
+    lost = comparison.flips[: comparison.lost][:most]
+    gained = comparison.flips[comparison.lost :][:most]
+    if not lost and not gained:
         return []
-    shown = comparison.flips[:most]
-    cells = [
-        [
-            "lost" if flip.after < flip.before else "gained",
-            clean(flip.id) + (f" #{flip.repeat}" if flip.repeat else ""),
-            *(_short(text) for text in (flip.target, flip.extracted_before, flip.extracted_after)),
-        ]
-        for flip in shown
-    ]
+    cells = [_line(flip) for flip in (*lost, *gained)]
     lines = ["", box(["Flip", "Sample", "Target", "A read", "B read"], cells, right=frozenset())]
-    if len(comparison.flips) > len(shown):
-        lines.append(f"… {len(comparison.flips) - len(shown)} more with --json")
+    hidden = len(comparison.flips) - len(cells)
+    if hidden:
+        lines.append(f"… {hidden} more with --json")
     return lines
+
+
+def _line(flip: Flip) -> list[str]:
+    kind = "lost" if flip.after < flip.before else "gained"
+    name = clean(flip.id) + (f" #{flip.repeat}" if flip.repeat else "")
+    words = (flip.target, flip.extracted_before, flip.extracted_after)
+    return [kind, name, *map(_short, words)]
 
 
 def _short(text: object, size: int = 32) -> str:

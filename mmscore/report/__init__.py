@@ -28,7 +28,13 @@ def _csv(report: Report, run: Run) -> str:
     return to_csv(run)
 
 
-WRITERS: Mapping[str, Callable[[Report, Run], str]] = {"json": _json, "csv": _csv}
+def _html(report: Report, run: Run) -> str:
+    from mmscore.report.html import to_html
+
+    return to_html(report, run)
+
+
+WRITERS: Mapping[str, Callable[[Report, Run], str]] = {"json": _json, "csv": _csv, "html": _html}
 """Format -> the whole text of `report.<format>`."""
 
 

@@ -73,10 +73,8 @@ def build(run: Run) -> Report:
 
 def _item(run: Run, prediction: Mapping[str, Any]) -> Item:
     status = str(prediction.get("status", "error"))
-    line = None if status in FAILED else run.scores.get(key(prediction))
-    metrics = {
-        name: _number(value, line) for name, value in (line or {}).get("metrics", {}).items()
-    }
+    line = run.score_of(prediction)
+    metrics = {name: _number(value, line) for name, value in line.get("metrics", {}).items()}
     return Item(
         id=prediction["id"],
         repeat=prediction.get("repeat", 0),
@@ -87,10 +85,10 @@ def _item(run: Run, prediction: Mapping[str, Any]) -> Item:
     )
 
 
-def _number(value: object, line: Mapping[str, Any] | None) -> float:
+def _number(value: object, line: Mapping[str, Any]) -> float:
     if isinstance(value, int | float) and math.isfinite(value):
         return float(value)
-    place = f"scores.jsonl, sample `{(line or {}).get('id')}`"
+    place = f"scores.jsonl, sample `{line.get('id')}`"
     raise DataError(f"{place}: found the score {value!r}, expected a finite number")
 
 
@@ -199,10 +197,10 @@ def _groups(run: Run, metrics: Sequence[str], items: Sequence[Item]) -> dict[str
 
 
 def _split_by_metadata(items: Iterable[Item], name: str) -> dict[str, list[Item]]:
-    return _split(items, lambda item: _labels(item.metadata.get(name)))
+    return _split(items, lambda item: labels_of(item.metadata.get(name)))
 
 
-def _labels(value: object) -> list[str]:
+def labels_of(value: object) -> list[str]:
     """The group values of a sample; one with a list counts under each of its entries."""
     if isinstance(value, list):
         return list(dict.fromkeys(str(part) for part in value)) or [MISSING]
