@@ -6,7 +6,7 @@ intervals that overlap, an unpaired z-test) misses differences that are there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from mmscore.errors import DataError
 from mmscore.report.boxes import Style, box, clean, plain
 from mmscore.report.folder import Key, Run, key
 from mmscore.report.labels import metric_labels, number, percent
-from mmscore.stats import bootstrap, mcnemar, mean
+from mmscore.stats import bootstrap, mcnemar, mean, total
 
 SCHEMA = 1
 """The version of the JSON form."""
@@ -62,7 +62,7 @@ class Comparison:
         lost: Worse in the second run.
         both: Fully right in both.
         neither: Not fully right in either, and equal.
-        p: McNemar's exact two-sided p; None where a score is neither 0 nor 1.
+        p: McNemar's exact two-sided p; None where a score is neither 0 nor 1, or samples repeat.
         subsets: Subset -> (pairs, first mean, second mean, gained, lost).
         flips: Every sample that differs, losses first.
         warnings: What makes the comparison doubtful.
@@ -103,40 +103,47 @@ def compare(
         DataError: The runs are of unlike benchmarks or data, or a metric is not in both.
     """
     warnings = _alike(first, second, force)
-    before_lines, after_lines = _scored(first), _scored(second)
-    metric = metric or _metric(first, before_lines, after_lines)
-    before = _values(before_lines, metric, first)
-    after = _values(after_lines, metric, second)
-    shared = [key(p) for p in first.predictions if key(p) in before and key(p) in after]
-    values = [(before[k], after[k]) for k in shared]
+    lines = _scored(first), _scored(second)
+    metric = metric or _metric(first, *lines)
+    before, after = _values(lines[0], metric, first), _values(lines[1], metric, second)
+    both_scored = [p for p in first.predictions if key(p) in before and key(p) in after]
+    pairs = {key(p): (before[key(p)], after[key(p)]) for p in both_scored}
     flips = [
-        _flip(p, before_lines[key(p)], after_lines[key(p)], metric)
-        for p in first.predictions
-        if key(p) in before and key(p) in after and before[key(p)] != after[key(p)]
+        _flip(p, lines[0][key(p)], lines[1][key(p)], metric)
+        for p in both_scored
+        if before[key(p)] != after[key(p)]
     ]
-    gained = sum(flip.after > flip.before for flip in flips)
-    lost = len(flips) - gained
-    proportions = all(value in (0.0, 1.0) for pair in values for value in pair)
-    both = sum(pair == (1.0, 1.0) for pair in values)
-    scores = mean([b for b, _ in values]), mean([a for _, a in values])
     return Comparison(
         metric=metric,
         names=_names(first, second),
-        pairs=len(values),
-        only_first=len(before) - len(values),
-        only_second=len(after) - len(values),
-        scores=scores,
-        difference=mean([a - b for b, a in values]),
-        interval=bootstrap(_by_sample(shared, values)),
-        gained=gained,
-        lost=lost,
-        both=both,
-        neither=len(values) - both - len(flips),
-        p=mcnemar(gained, lost) if proportions and _once(shared) else None,
-        subsets=_subsets(first, dict(zip(shared, values, strict=True))),
+        pairs=len(pairs),
+        only_first=len(before) - len(pairs),
+        only_second=len(after) - len(pairs),
+        subsets=_subsets(both_scored, pairs),
         flips=tuple(sorted(flips, key=lambda flip: flip.after - flip.before)),
         warnings=tuple(warnings),
+        **_judged(pairs),
     )
+
+
+def _judged(pairs: Mapping[Key, tuple[float, float]]) -> dict[str, Any]:
+    """Counts, means and tests of the pairs, under their names in `Comparison`."""
+    values = list(pairs.values())
+    gained = sum(after > before for before, after in values)
+    lost = sum(after < before for before, after in values)
+    both = sum(pair == (1.0, 1.0) for pair in values)
+    proportions = all(value in (0.0, 1.0) for pair in values for value in pair)
+    once = len({name for name, _ in pairs}) == len(pairs)  # repeats are no independent coins
+    return {
+        "scores": (mean([before for before, _ in values]), mean([after for _, after in values])),
+        "difference": mean([after - before for before, after in values]),
+        "interval": bootstrap(_by_sample(pairs)),
+        "gained": gained,
+        "lost": lost,
+        "both": both,
+        "neither": len(values) - both - gained - lost,
+        "p": mcnemar(gained, lost) if proportions and once else None,
+    }
 
 
 def _alike(first: Run, second: Run, force: bool) -> list[str]:
@@ -214,26 +221,20 @@ def _flip(
     )
 
 
-def _by_sample(shared: list[Key], values: list[tuple[float, float]]) -> list[float]:
+def _by_sample(pairs: Mapping[Key, tuple[float, float]]) -> list[float]:
     """One difference a sample: the mean over its repeats, which are not independent."""
     differences: dict[str, list[float]] = {}
-    for (name, _), (before, after) in zip(shared, values, strict=True):
+    for (name, _), (before, after) in pairs.items():
         differences.setdefault(name, []).append(after - before)
-    return [sum(part) / len(part) for part in differences.values()]
-
-
-def _once(shared: list[Key]) -> bool:
-    """Whether each sample was asked once; repeats of one are no independent coins."""
-    return len({name for name, _ in shared}) == len(shared)
+    return [total(part) / len(part) for part in differences.values()]
 
 
 def _subsets(
-    run: Run, pairs: Mapping[Key, tuple[float, float]]
+    predictions: Sequence[Mapping[str, Any]], pairs: Mapping[Key, tuple[float, float]]
 ) -> dict[str, tuple[int, float | None, float | None, int, int]]:
     parts: dict[str, list[tuple[float, float]]] = {}
-    for prediction in run.predictions:
-        if key(prediction) in pairs:
-            parts.setdefault(str(prediction.get("subset", "")), []).append(pairs[key(prediction)])
+    for prediction in predictions:
+        parts.setdefault(str(prediction.get("subset", "")), []).append(pairs[key(prediction)])
     return {
         name: (
             len(part),

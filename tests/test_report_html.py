@@ -44,7 +44,7 @@ class Page(HTMLParser):
 
 
 def page_of(directory: Path, samples: list[dict[str, Any]], **info: Any) -> str:
-    thumbnails = info.pop("thumbnails", None)
+    thumbnails = info.pop("thumbnails", {})
     run = load(write_run(directory, samples, **info))
     return to_html(build(run), run, thumbnails)
 

@@ -39,7 +39,7 @@ _FIELDS = (
 )
 
 
-def to_html(report: Report, run: Run, thumbnails: Mapping[str, str] | None = None) -> str:
+def to_html(report: Report, run: Run, thumbnails: Mapping[str, str]) -> str:
     """The whole page.
 
     Replies and data are hostile: they travel as JSON whose `<`, `>` and `&` are escaped, become
@@ -54,7 +54,7 @@ def to_html(report: Report, run: Run, thumbnails: Mapping[str, str] | None = Non
     here = Path(__file__)
     page = here.with_name("page.html").read_text(encoding="utf-8")
     script = here.with_name("page.js").read_text(encoding="utf-8")
-    data = _inert(_data(report, run, thumbnails or {}))
+    data = _inert(_data(report, run, thumbnails))
     style = page[page.index("<style>") + len("<style>") : page.index("</style>")]
     parts = {
         "policy": _policy(f"\n{script}\n", style),

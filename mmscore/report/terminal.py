@@ -173,8 +173,8 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
 
 def _warnings(report: Report) -> Iterator[tuple[str, str]]:
     cover = report.coverage
-    if cover.not_asked or not report.info.get("finished"):
-        why = report.info.get("stopped")
+    why = report.info.get("stopped")
+    if cover.not_asked or why:
         text = f"unfinished: {number(cover.not_asked)} of {number(cover.planned)} not asked"
         yield "Warning", f"{text} ({_short(str(why))})" if why else text
     share = report.share("truncated")
