@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod media;
+pub mod parquet;
 pub mod zip;
 
 #[cfg(feature = "python")]

@@ -1,6 +1,7 @@
 //! The only module that may say `pyo3`: it extracts, calls the core, and converts back.
 
 mod bytes;
+mod parquet;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -44,6 +45,9 @@ mod _core {
 
     #[pymodule_export]
     use super::bytes::{Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
+
+    #[pymodule_export]
+    use super::parquet::{ParquetFile, ParquetRows};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
