@@ -47,6 +47,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Zip { fault, .. } => fault.hint(),
+            Self::Parquet { fault, .. } => fault.hint(),
             _ => None,
         }
     }

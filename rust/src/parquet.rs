@@ -19,6 +19,7 @@ mod rows;
 mod snappy;
 mod source;
 mod stream;
+mod thrift;
 mod value;
 
 use std::path::Path;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 
 use parquet::basic::{Compression, Type as Physical};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
-use parquet::file::reader::FileReader;
+use parquet::file::reader::{ChunkReader, FileReader, Length};
 use parquet::file::serialized_reader::SerializedFileReader;
 
 pub use fault::Fault;
@@ -51,11 +52,13 @@ impl ParquetFile {
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be opened, [`Error::Parquet`] if its footer cannot be read.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
         let name = path.display().to_string();
         let source = Source::open(path)
             .map_err(|source| Error::Io { context: format!("cannot open `{name}`"), source })?;
-        let reader = fenced(|| SerializedFileReader::new(source.clone()))
+        let reader = check_footer(&source)
+            .and_then(|()| fenced(|| SerializedFileReader::new(source.clone())))
             .map_err(|what| Error::Parquet { path: name.clone(), fault: Fault::Footer(what) })?;
         Ok(Self { path: name, source, reader, cursors: Cursors::default() })
     }
@@ -188,6 +191,34 @@ impl ParquetFile {
             return Err(self.fault(Fault::Codec { column, codec: name.to_owned() }));
         }
         Ok(())
+    }
+}
+
+/// The deepest nesting of columns that is read.
+const SCHEMA_DEPTH: usize = 64;
+
+/// Refuses a schema so deep that the crate's recursion would end the process.
+fn check_footer(source: &Source) -> std::result::Result<(), String> {
+    const MARK: &[u8; 4] = b"PAR1";
+    const TAIL: u64 = 8;
+    let length = source.len();
+    let end = length.checked_sub(TAIL).ok_or_else(|| format!("it has only {length} bytes"))?;
+    let tail = source.get_bytes(end, 8).map_err(|error| error.to_string())?;
+    let (size, mark) = tail.split_at(4);
+    if mark != MARK {
+        return Err("it does not end in `PAR1`".to_owned());
+    }
+    let size = size.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+    let start = end
+        .checked_sub(size)
+        .ok_or_else(|| format!("its footer should have {size} bytes, the file has {length}"))?;
+    let footer = source.get_bytes(start, usize::try_from(size).unwrap_or(usize::MAX));
+    match thrift::schema_depth(&footer.map_err(|error| error.to_string())?) {
+        None => Err("its footer does not parse".to_owned()),
+        Some(depth) if depth > SCHEMA_DEPTH => {
+            Err(format!("its columns nest {depth} deep, at most {SCHEMA_DEPTH} are read"))
+        }
+        Some(_) => Ok(()),
     }
 }
 

@@ -264,26 +264,30 @@ fn add_page(
     let repetition = levels(chunk, page, &mut stream, chunk.max_repetition, true, &mut before)?;
     let definition = levels(chunk, page, &mut stream, chunk.max_definition, false, &mut before)?;
     index.before.push(before);
-    let first = index.slots.len();
-    rows.extend(
-        repetition.iter().zip(first..).filter(|(level, _)| **level == 0).map(|(_, at)| at as u32),
-    );
-    let is_present = |at: usize| {
-        definition.get(at).is_none_or(|&level| level == u32::from(chunk.max_definition))
-    };
-    let present = (0..count).filter(|&at| is_present(at)).count();
-    let mut places: Box<dyn Iterator<Item = Slot>> = match page.values {
-        Values::Plain => Box::new((0..).map(move |ordinal| Slot { page: number, ordinal })),
+    let first = u32::try_from(index.slots.len()).unwrap_or(u32::MAX);
+    rows.extend(repetition.iter().zip(first..).filter(|(level, _)| **level == 0).map(|(_, at)| at));
+
+    let highest = u32::from(chunk.max_definition);
+    let is_present = |at: usize| definition.get(at).is_none_or(|&level| level == highest);
+    let places = match page.values {
+        Values::Plain => None,
         Values::Indices => {
             let left = decoded_length(page).saturating_sub(before);
-            let indices = dictionary_indices(&mut stream, left, present, dictionary)?;
-            Box::new(indices.into_iter())
+            let present = (0..count).filter(|&at| is_present(at)).count();
+            Some(dictionary_slots(&mut stream, left, present, dictionary)?)
         }
     };
-    for at in 0..count {
-        let slot = if is_present(at) { places.next().unwrap_or(NULL) } else { NULL };
-        index.slots.push(slot);
-    }
+    let mut ordinal = 0;
+    index.slots.extend((0..count).map(|at| {
+        if !is_present(at) {
+            return NULL;
+        }
+        ordinal += 1;
+        match &places {
+            None => Slot { page: number, ordinal: ordinal - 1 },
+            Some(places) => places.get(ordinal as usize - 1).copied().unwrap_or(NULL),
+        }
+    }));
     Ok(())
 }
 
@@ -327,7 +331,8 @@ fn levels(
     hybrid::decode(&bytes, width, page.count as usize)
 }
 
-fn dictionary_indices(
+/// Where the values of a page of indices stand in the dictionary page.
+fn dictionary_slots(
     stream: &mut Stream,
     length: u64,
     count: usize,

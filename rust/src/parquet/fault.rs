@@ -7,7 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum Fault {
     /// The file as a whole is no Parquet file, or its footer is damaged.
-    #[error("no readable Parquet footer, the file is damaged or cut short ({0})")]
+    #[error("damaged or cut short, {0}")]
     Footer(String),
     /// A compression this build has no decoder for.
     #[error("column `{column}` is compressed with {codec}, expected snappy, zstd, gzip or none")]
@@ -16,14 +16,6 @@ pub enum Fault {
         column: String,
         /// The codec's name in the format.
         codec: String,
-    },
-    /// A type of column that no row can hold.
-    #[error("column `{column}` is of the type {kind}, which is not supported")]
-    Kind {
-        /// The column's path.
-        column: String,
-        /// The type's name in the format.
-        kind: String,
     },
     /// Bytes of one column in one row group are damaged.
     #[error("row group {group} column `{column}` is damaged: {what}")]
@@ -51,6 +43,20 @@ pub enum Fault {
         /// The column's path.
         column: String,
     },
+}
+
+impl Fault {
+    /// What the user can do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Footer(_) | Self::Column { .. } | Self::Group { .. } => {
+                Some("fetch or write the file again")
+            }
+            Self::Codec { .. } => Some("write it again with snappy, the usual compression"),
+            _ => None,
+        }
+    }
 }
 
 /// Why a part of a column chunk cannot be decoded.

@@ -5,6 +5,8 @@ use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
+use parquet::errors::ParquetError;
+
 thread_local! {
     static FENCED: Cell<bool> = const { Cell::new(false) };
 }
@@ -20,6 +22,7 @@ pub(super) fn fenced<T>(
     FENCED.set(outer);
     match outcome {
         Ok(Ok(value)) => Ok(value),
+        Ok(Err(ParquetError::General(what) | ParquetError::EOF(what))) => Err(what),
         Ok(Err(error)) => Err(error.to_string()),
         Err(payload) => Err(message(payload.as_ref())),
     }

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::fault::Damage;
 use super::source::Source;
+use super::thrift::{Compact, STRUCT, TRUE};
 
 /// The longest header that is read; real ones have some dozens of bytes, with statistics some
 /// thousands.
@@ -71,9 +72,9 @@ fn read_header(source: &Source, at: u64, end: u64) -> Result<(Header, u64), Dama
     loop {
         let mut bytes = Vec::new();
         source.section(at, end.min(at + window)).read_to_end(&mut bytes)?;
-        let mut input = Compact { rest: &bytes };
+        let mut input = Compact::new(&bytes);
         if let Some(header) = Header::parse(&mut input) {
-            return Ok((header, (bytes.len() - input.rest.len()) as u64));
+            return Ok((header, (bytes.len() - input.left()) as u64));
         }
         if (bytes.len() as u64) < window || window >= HEADER_LIMIT {
             return Err(Damage::new(format!("no page header at byte {at}")));
@@ -101,7 +102,7 @@ impl Header {
     fn parse(input: &mut Compact<'_>) -> Option<Self> {
         let mut header = Self { is_compressed: true, ..Self::default() };
         let mut field = 0;
-        while let Some(kind) = input.field(&mut field)? {
+        while let kind @ 1.. = input.field(&mut field)? {
             match field {
                 1 => header.kind = input.integer()?,
                 2 => header.uncompressed = input.size()?,
@@ -115,7 +116,7 @@ impl Header {
 
     fn parse_details(&mut self, input: &mut Compact<'_>, page: i64) -> Option<()> {
         let mut field = 0;
-        while let Some(kind) = input.field(&mut field)? {
+        while let kind @ 1.. = input.field(&mut field)? {
             match (page, field) {
                 (_, 1) => self.count = input.size()?,
                 (5 | 7, 2) | (8, 4) => self.encoding = input.integer()?,
@@ -144,7 +145,6 @@ impl Header {
             2 | 8 => Values::Indices,
             other => return Err(Damage::new(format!("a page in the encoding {other}"))),
         };
-        const RUN_LENGTH: i64 = 3;
         if self.level_encodings.iter().flatten().any(|&encoding| encoding != RUN_LENGTH) {
             return Err(Damage::new("levels in an outdated encoding"));
         }
@@ -160,110 +160,5 @@ impl Header {
     }
 }
 
-const TRUE: u8 = 1;
-const STRUCT: u8 = 12;
-
-/// How deep unknown fields may nest before the header is taken for garbage.
-const DEPTH: u8 = 16;
-
-/// Thrift's compact protocol, as far as page headers need it.
-struct Compact<'a> {
-    rest: &'a [u8],
-}
-
-impl Compact<'_> {
-    fn byte(&mut self) -> Option<u8> {
-        let (&first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(first)
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..63).step_by(7) {
-            let next = self.byte()?;
-            number |= u64::from(next & 0x7f) << shift;
-            if next < 0x80 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    fn integer(&mut self) -> Option<i64> {
-        let number = self.varint()?;
-        Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
-    }
-
-    fn size(&mut self) -> Option<u32> {
-        let size = self.integer()?;
-        i32::try_from(size).ok()?;
-        u32::try_from(size).ok()
-    }
-
-    /// The kind of the next field, whose number replaces the last one; `Some(None)` at the end.
-    fn field(&mut self, number: &mut i64) -> Option<Option<u8>> {
-        let head = self.byte()?;
-        if head == 0 {
-            return Some(None);
-        }
-        *number = match head >> 4 {
-            0 => self.integer()?,
-            delta => number.checked_add(i64::from(delta))?,
-        };
-        Some(Some(head & 15))
-    }
-
-    fn skip(&mut self, kind: u8, depth: u8) -> Option<()> {
-        if depth > DEPTH {
-            return None;
-        }
-        match kind {
-            1 | 2 => Some(()),
-            3 => self.byte().map(|_| ()),
-            4..=6 => self.varint().map(|_| ()),
-            7 => self.skip_bytes(8),
-            8 => {
-                let length = self.varint()?;
-                self.skip_bytes(length)
-            }
-            9 | 10 => {
-                let head = self.byte()?;
-                let count = match head >> 4 {
-                    15 => self.varint()?,
-                    short => u64::from(short),
-                };
-                (0..count).try_for_each(|_| self.skip_element(head & 15, depth + 1))
-            }
-            11 => {
-                let count = self.varint()?;
-                let kinds = if count > 0 { self.byte()? } else { 0 };
-                (0..count).try_for_each(|_| {
-                    self.skip_element(kinds >> 4, depth + 1)?;
-                    self.skip_element(kinds & 15, depth + 1)
-                })
-            }
-            STRUCT => {
-                let mut field = 0;
-                while let Some(kind) = self.field(&mut field)? {
-                    self.skip(kind, depth + 1)?;
-                }
-                Some(())
-            }
-            _ => None,
-        }
-    }
-
-    /// Inside a collection a boolean has a byte of its own.
-    fn skip_element(&mut self, kind: u8, depth: u8) -> Option<()> {
-        match kind {
-            1 | 2 => self.byte().map(|_| ()),
-            other => self.skip(other, depth),
-        }
-    }
-
-    fn skip_bytes(&mut self, count: u64) -> Option<()> {
-        self.rest = self.rest.get(usize::try_from(count).ok()?..)?;
-        Some(())
-    }
-}
+/// The format's number for the hybrid of [`super::hybrid`].
+const RUN_LENGTH: i64 = 3;

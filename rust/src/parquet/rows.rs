@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::FileReader;
 use parquet::record::reader::{ReaderIter, TreeBuilder};
 
@@ -120,7 +121,7 @@ impl Rows {
                 .index(&chunk)
                 .map_err(|damage| file.damaged(number, leaf.number, &damage.to_string()))
         });
-        let rows = file.metadata().row_groups().get(number).map_or(0, |group| group.num_rows());
+        let rows = file.metadata().row_groups().get(number).map_or(0, RowGroupMetaData::num_rows);
         Ok(Group {
             number,
             row: 0,

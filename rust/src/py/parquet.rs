@@ -26,7 +26,7 @@ pub(super) struct ParquetFile {
 impl ParquetFile {
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let file = py.detach(|| crate::parquet::ParquetFile::open(&path))?;
+        let file = py.detach(move || crate::parquet::ParquetFile::open(path))?;
         Ok(Self { file: Arc::new(file) })
     }
 
@@ -46,8 +46,9 @@ impl ParquetFile {
         late: HashSet<String>,
         cell: Py<PyAny>,
     ) -> PyResult<ParquetRows> {
-        let rows = py
-            .detach(|| self.file.rows(|name| columns.contains(name), |name| late.contains(name)))?;
+        let rows = py.detach(move || {
+            self.file.rows(|name| columns.contains(name), |name| late.contains(name))
+        })?;
         let ahead = Ahead { rows, ready: VecDeque::new(), failure: None };
         Ok(ParquetRows { ahead: Mutex::new(ahead), cell })
     }
