@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from mmscore import _core
@@ -40,6 +42,9 @@ class Archive(Protocol):
             DataError: There is no such member, several fit, or it is damaged or unsupported.
         """
 
+    def fingerprint(self) -> str:
+        """SHA-256 over the members' names and sizes."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalArchive:
@@ -68,6 +73,62 @@ class LocalArchive:
             return self.zip.read(index)
         except OSError as error:
             raise _unreadable(self.place, error) from error
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the members' names and sizes."""
+        return _fingerprint((name, self.zip.size(i)) for i, name in enumerate(self.names()))
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """An unpacked archive: the files of a folder behind the same interface.
+
+    Attributes:
+        root: The folder that the members' names start from.
+    """
+
+    root: Path
+
+    @property
+    def place(self) -> str:
+        """The folder's path."""
+        return str(self.root)
+
+    def names(self) -> list[str]:
+        """The files' paths below the folder, sorted."""
+        return sorted(
+            path.relative_to(self.root).as_posix()
+            for path in self.root.rglob("*")
+            if path.is_file()
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a file."""
+        return self._path(name).is_file()
+
+    def read(self, name: str) -> bytes:
+        """A file's bytes.
+
+        Raises:
+            DataError: There is no such file, it cannot be read, or its name leads out.
+        """
+        path = self._path(name)
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            raise DataError(f"no `{name}` in the folder `{self.root}`") from None
+        except OSError as error:
+            raise DataError(f"cannot read `{path}`: {error.strerror or error}") from error
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the files' names and sizes."""
+        return _fingerprint((name, self._path(name).stat().st_size) for name in self.names())
+
+    def _path(self, name: str) -> Path:
+        parts = PurePosixPath(name.replace("\\", "/"))
+        if parts.is_absolute() or ".." in parts.parts:
+            raise DataError(f"the name `{name}` leads out of the folder `{self.root}`")
+        return self.root / parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +175,13 @@ def open_archive(path: str | PathLike[str]) -> LocalArchive:
         return LocalArchive(str(path), _core.Zip.open(path))
     except OSError as error:
         raise _unreadable(str(path), error) from error
+
+
+def _fingerprint(members: Iterable[tuple[str, int]]) -> str:
+    total = hashlib.sha256()
+    for name, size in members:
+        total.update(f"{size} {name}\n".encode("utf-8", "surrogatepass"))
+    return total.hexdigest()
 
 
 def _unreadable(place: str, error: OSError) -> DataError:

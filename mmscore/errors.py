@@ -41,8 +41,12 @@ class ConfigError(MmscoreError):
     """An option or a configuration field is unknown, contradictory or out of range."""
 
 
-class DataError(MmscoreError):
+class DataError(MmscoreError, ValueError):
     """The user's data are missing, damaged or of another shape than announced."""
+
+
+class NumberTooLargeError(DataError, OverflowError):
+    """A number is so large that the arithmetic of a score is not defined for it."""
 
 
 class MediaError(DataError):

@@ -39,6 +39,49 @@ pub enum Error {
         /// What is there.
         problem: String,
     },
+
+    /// A count is longer than Python's `int` reads, so the reference cannot score it either.
+    #[error(
+        "the first integer of the reply has {digits} digits, more than the {limit} that `int` reads"
+    )]
+    CountTooLong {
+        /// The digits, leading zeros included.
+        digits: usize,
+        /// The most that are read.
+        limit: usize,
+    },
+
+    /// A reference count is no integer.
+    #[error("the target is `{0}`, expected an integer")]
+    TargetNotAnInteger(String),
+
+    /// A reference count has no double near it, so the relaxed accuracy is not defined.
+    #[error("the target has {0} digits and is too large for the relaxed accuracy")]
+    TargetTooLarge(usize),
+
+    /// No parser for this language.
+    #[error("unknown language `{0}`, expected `en` or `zh`")]
+    UnknownLanguage(String),
+
+    /// Two lists that belong together differ in length.
+    #[error("{found} {what} for {replies} replies, expected one for each")]
+    LengthsDiffer {
+        /// What the second list holds.
+        what: &'static str,
+        /// How many it holds.
+        found: usize,
+        /// How many it should hold.
+        replies: usize,
+    },
+
+    /// One row of a list cannot be scored.
+    #[error("row {row}: {cause}")]
+    Row {
+        /// Its number, from 1.
+        row: usize,
+        /// Why.
+        cause: Box<Error>,
+    },
 }
 
 impl Error {
@@ -49,6 +92,16 @@ impl Error {
             Self::Zip { fault, .. } => fault.hint(),
             Self::Parquet { fault, .. } => fault.hint(),
             _ => None,
+        }
+    }
+
+    /// Whether the cause is a number beyond what the arithmetic of a score is defined for.
+    #[must_use]
+    pub fn is_number_too_large(&self) -> bool {
+        match self {
+            Self::TargetTooLarge(_) => true,
+            Self::Row { cause, .. } => cause.is_number_too_large(),
+            _ => false,
         }
     }
 }

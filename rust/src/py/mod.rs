@@ -2,6 +2,7 @@
 
 mod bytes;
 mod parquet;
+mod text;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -10,21 +11,27 @@ use pyo3::types::PyDict;
 use crate::Error;
 
 pyo3::import_exception!(mmscore.errors, DataError);
+pyo3::import_exception!(mmscore.errors, NumberTooLargeError);
 
 /// Damaged data become `mmscore.errors.DataError` with its hint; the system's errors keep their
 /// kind (`FileNotFoundError`, `PermissionError` ...).
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         let message = error.to_string();
-        if let Error::Io { source, .. } = error {
-            return io_error(&source, message);
+        if let Error::Io { source, .. } = &error {
+            return io_error(source, message);
         }
         let hint = error.hint();
         Python::attach(|py| {
             let raise = || {
                 let keywords = PyDict::new(py);
                 keywords.set_item("hint", hint)?;
-                py.get_type::<DataError>().call((message.as_str(),), Some(&keywords))
+                let class = if error.is_number_too_large() {
+                    py.get_type::<NumberTooLargeError>()
+                } else {
+                    py.get_type::<DataError>()
+                };
+                class.call((message.as_str(),), Some(&keywords))
             };
             raise().map_or_else(|failure| failure, PyErr::from_value)
         })
@@ -44,7 +51,12 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
 
     #[pymodule_export]
-    use super::bytes::{Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
+    use super::bytes::{Look, Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
+    #[pymodule_export]
+    use super::text::{
+        clean_option, infer_option, match_choice, match_count, normalize_answer, parse_answer_line,
+        parse_choice, parse_count, score_choices, score_counts, score_options, score_slake,
+    };
 
     #[pymodule_export]
     use super::parquet::{ParquetFile, ParquetRows};

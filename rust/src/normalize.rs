@@ -1,0 +1,105 @@
+//! SLAKE's canonical form of an answer, by which a prediction equals a reference.
+//!
+//! The rule is that of `EvalScope` 1.14.1, which follows the data set's own preparation and adds
+//! what free answers in two languages need. Its oddities are kept, because scores must compare:
+//! `none` becomes `0` and so never means no, articles go even where they are the answer, curly
+//! quotes and the ellipsis are no punctuation, and full-width letters match nothing.
+
+use std::borrow::Cow;
+
+use crate::pystr;
+
+/// The canonical form: lower case, without asides, punctuation and articles, with number words as
+/// digits, and with one label for each polarity and for the X-ray.
+#[must_use]
+pub fn normalize(answer: &str) -> String {
+    let lowered = pystr::lower(pystr::strip(answer));
+    let text = drop_asides(drop_asides(lowered, '(', ')'), '（', '）');
+    let mut canonical = String::with_capacity(text.len());
+    for word in text.split(is_separator) {
+        let word = number_word(word);
+        if matches!(word, "" | "a" | "an" | "the") {
+            continue;
+        }
+        if !canonical.is_empty() {
+            canonical.push(' ');
+        }
+        canonical.push_str(word);
+    }
+    match label(&canonical) {
+        Some(label) => label.to_owned(),
+        None => canonical,
+    }
+}
+
+/// Puts a space for everything from an opening to the next closing bracket.
+///
+/// An opening bracket that is never closed stays, and so do all after it.
+fn drop_asides(text: Cow<'_, str>, open: char, close: char) -> Cow<'_, str> {
+    let mut kept = String::new();
+    let mut rest: &str = &text;
+    while let Some((before, inside)) = rest.split_once(open) {
+        let Some((_, after)) = inside.split_once(close) else { break };
+        kept.push_str(before);
+        kept.push(' ');
+        rest = after;
+    }
+    if kept.is_empty() {
+        return text;
+    }
+    kept.push_str(rest);
+    kept.into()
+}
+
+/// White space, and the punctuation that counts as white space.
+fn is_separator(char: char) -> bool {
+    if char.is_ascii() {
+        return char.is_ascii_punctuation() || pystr::is_space(char);
+    }
+    match char {
+        '！' | '？' | '。' | '＂' | '＃' | '＄' | '％' | '＆' | '＇' | '（' | '）' | '＊'
+        | '＋' | '，' | '－' | '／' | '：' | '；' | '＜' | '＝' | '＞' | '＠' | '［' | '＼'
+        | '］' | '＾' | '＿' | '｀' | '｛' | '｜' | '｝' | '～' | '、' | '《' | '》' | '【'
+        | '】' => true,
+        _ => pystr::is_space(char),
+    }
+}
+
+/// A number word as digits, with or without the counter 个; any other word as it is.
+fn number_word(word: &str) -> &str {
+    let bare = match word.strip_suffix('个') {
+        Some(number) if digits_of(number).is_some() => number,
+        Some(number) if !number.is_empty() && number.chars().all(pystr::is_digit) => number,
+        _ => word,
+    };
+    digits_of(bare).unwrap_or(bare)
+}
+
+fn digits_of(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "none" | "zero" | "零" => "0",
+        "one" | "一" => "1",
+        "two" | "两" | "二" => "2",
+        "three" | "三" => "3",
+        "four" | "四" => "4",
+        "five" | "五" => "5",
+        "six" | "六" => "6",
+        "seven" | "七" => "7",
+        "eight" | "八" => "8",
+        "nine" | "九" => "9",
+        "ten" | "十" => "10",
+        _ => return None,
+    })
+}
+
+/// The label of a whole answer that has one.
+fn label(text: &str) -> Option<&'static str> {
+    Some(match text {
+        "x ray" | "xray" | "x光" | "x 光" | "x射线" | "x 射线" => "xray",
+        "yes" | "yeah" | "yep" | "true" | "是" | "是的" | "有" | "包含" | "存在" | "可以"
+        | "能" | "会" => "yes",
+        "no" | "nope" | "false" | "否" | "不是" | "没有" | "无" | "不包含" | "不存在"
+        | "不可以" | "不能" | "不会" | "不正常" => "no",
+        _ => return None,
+    })
+}
