@@ -11,6 +11,7 @@ pub mod error;
 pub mod media;
 pub mod normalize;
 pub mod option_inference;
+pub mod parquet;
 pub mod pystr;
 pub mod score;
 pub mod zip;
