@@ -139,6 +139,11 @@ def prepare_image(
     return PreparedImage(encoded, sent_as, (*oddities, *notes))
 
 
+def data_uri(data: bytes, mime: str) -> bytes:
+    """`data:MIME;base64,...` as ASCII bytes."""
+    return _core.data_uri(data, mime)
+
+
 def check_image(data: bytes, *, name: str = "image") -> CheckedImage:
     """What a full decode says: the look of `prepare_image`, then every pixel.
 

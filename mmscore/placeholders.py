@@ -15,10 +15,9 @@ from functools import cache
 from os.path import splitext
 from typing import Any
 
-from mmscore._core import sniff
 from mmscore.errors import DataError
 from mmscore.records import Kind, Media, Source, Text
-from mmscore.sources import Base64Source, BytesSource, FileSource, Roots, is_base64_of
+from mmscore.sources import Base64Source, BytesSource, FileSource, Roots, is_base64_of, mime_of
 from mmscore.wording import shown, text_of, what
 
 PLACEHOLDER = re.compile(r"<(image|video|audio)[_ ](\d+)>")
@@ -180,9 +179,10 @@ def _cell(value: Any, kind: Kind, where: str, written: object) -> Found:
 
 
 def _mime(data: bytes, kind: Kind, where: str) -> str:
-    mime = sniff(data) or UNKNOWN_IMAGE
+    sniffed = mime_of(data)
+    mime = sniffed or UNKNOWN_IMAGE
     if not mime.startswith(f"{kind}/"):
-        found = "unknown data" if sniff(data) is None else f"`{mime}`"
+        found = "unknown data" if sniffed is None else f"`{mime}`"
         raise DataError(f"{where} holds bytes of {found}, expected {kind} data")
     return mime
 
@@ -259,9 +259,17 @@ def media_part(found: Found, where: str, roots: Roots, *, detail: str = "auto") 
         source,
         url,
         format=str(format_) if format_ else None,
+        mime=_label(found),
         detail=detail if found.kind == "image" else None,
-        fps=_hints(found.hints, where).get("fps"),
+        fps=_hints(found.hints, where).get("fps") if found.kind == "video" else None,
     )
+
+
+def _label(found: Found) -> str | None:
+    """How the reference labels the data URI of a sound or clip: by its bytes or its name."""
+    if found.kind == "image":
+        return None
+    return found.mime or _type_of_name(found.url)
 
 
 def _source(found: Found, where: str, roots: Roots) -> tuple[Source | None, str | None]:
@@ -300,7 +308,7 @@ def guess_format(kind: Kind, url: str) -> str:
     typed = DATA_URI_TYPE.match(url)
     mime = (typed[1] if typed else _type_of_name(path)) or ""
     subtype = mime.removeprefix(f"{kind}/").lower() if mime.startswith(f"{kind}/") else ""
-    suffix = splitext(path)[1].lstrip(".").lower()
+    suffix = splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - a URL is no path
     other_names = SUBTYPES[kind]
     if subtype in FORMATS[kind] or subtype in other_names:
         return other_names.get(subtype, subtype)

@@ -8,13 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-from support import read_golden
-
 from mmscore.benchmarks import general_vmcq, general_vqa
+from mmscore.benchmarks.own_data import Draft
 from mmscore.errors import DataError
-from mmscore.own_data import Draft
-from mmscore.placeholders import guess_format, is_media_column
 from mmscore.records import Media, Message, Text
 from mmscore.sources import Base64Source, BytesSource, FileSource, Roots
 from mmscore.wire import Attachment, build_request, media_of

@@ -20,8 +20,8 @@ from functools import partial
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
-from mmscore.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.placeholders import KINDS, cells, is_media_column, parts_of
 from mmscore.prompts import (
     CHOICE_TEMPLATES,
@@ -79,7 +79,7 @@ def draft(
     record: Mapping[str, Any],
     roots: Roots,
     template: str = choice_template(),
-    facts: Mapping[str, Any] = {},  # noqa: B006 - never changed
+    facts: Mapping[str, Any] = {},
 ) -> Draft:
     """What a record asks.
 

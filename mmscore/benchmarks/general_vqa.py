@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
 from mmscore.messages import read_messages
-from mmscore.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.placeholders import KINDS, cells, is_media_column, numbers_in, parts_of
 from mmscore.records import Extracted, Kind, Sample
 from mmscore.sources import Roots
@@ -112,7 +112,7 @@ def _resolved(
             parts, missing = parts_of(text, media, roots)
             dropped.update(dict.fromkeys(missing))
             if parts:
-                message = {**message, "content": parts}  # noqa: PLW2901 - the same turn
+                message = {**message, "content": parts}
         resolved.append(message)
     return resolved, list(dropped)
 
