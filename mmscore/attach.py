@@ -85,7 +85,6 @@ class Attacher:
         note = {"place": source.name, "sha256": digest, "bytes": len(data), "mime": mime}
         return Attachment(payload, digest, {**note, "notes": list(notes)} if notes else note)
 
-
     def _sendable(self, medium: Media) -> str:
         """The URL as the endpoint takes it: sounds have no URL form, so their base64 alone.
 

@@ -1,4 +1,4 @@
-"""A run as its user meets it: from the command line to the folder, through every kind of trouble."""
+"""A run as its user meets it, from the command line to the folder, through all kinds of trouble."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_a_torn_record_is_cut_off_wherever_it_was_torn(
             ran = run_cli("run", "--resume", str(out), "--progress", "none")
             assert ran.code == 0, ran.err
             assert len(server.requests) - before == 1
-            assert ("torn" in ran.err) == (cut > last)
+            assert ("torn last record" in ran.err) == (cut > last)
             assert report(out) == whole
 
 
@@ -219,7 +219,7 @@ def test_killed_at_any_moment_only_requests_in_flight_are_asked_again(
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        kept = len([x for x in (out / "predictions.jsonl").read_bytes().split(b"\n")[:-1]])
+        kept = (out / "predictions.jsonl").read_bytes().count(b"\n")
         killed = len(server.requests)
         ran = run_cli("run", "--resume", str(out), "--progress", "none")
         asked_again = len(server.requests) - killed
@@ -393,7 +393,7 @@ def no_image(data: Path) -> None:
 
 def broken_json(data: Path) -> None:
     text = (data / "test.json").read_text(encoding="utf-8")
-    (data / "test.json").write_text(text[:300] + "}" + text[300:], encoding="utf-8")
+    (data / "test.json").write_text(text.replace('"img_id":', '"img_id"', 1), encoding="utf-8")
 
 
 def not_a_list(data: Path) -> None:
