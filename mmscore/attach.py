@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 
 from mmscore.errors import MediaError
-from mmscore.media import Limits, data_uri, prepare_image
+from mmscore.media import ImageLimits, data_uri, prepare_image
 from mmscore.records import Media, Source
 from mmscore.wire import Attachment
 
@@ -32,11 +32,11 @@ MIME_OF_FORMAT = {
 class Attacher:
     """Makes attachments; safe to use from any number of threads."""
 
-    def __init__(self, limits: Limits, *, audio_as_uri: bool = False) -> None:
+    def __init__(self, limits: ImageLimits, *, audio_as_uri: bool = False) -> None:
         """Take the limits images must keep.
 
         Args:
-            limits: What an image may measure; see `media.Limits`.
+            limits: What an image may measure; see `media.ImageLimits`.
             audio_as_uri: Send sounds as data URIs, as DashScope wants them, not as bare base64.
         """
         self._limits = limits
@@ -73,7 +73,8 @@ class Attacher:
         data = source.read()
         notes: tuple[str, ...] = ()
         if medium.kind == "image":
-            data, mime, notes = prepare_image(data, self._limits)
+            prepared = prepare_image(data, self._limits, name=source.name)
+            data, mime, notes = prepared.data, prepared.mime, prepared.notes
         else:
             known = MIME_OF_FORMAT.get(medium.format or "", f"{medium.kind}/{medium.format}")
             mime = medium.mime or known
@@ -83,7 +84,6 @@ class Attacher:
         digest = hashlib.sha256(data).hexdigest()
         note = {"place": source.name, "sha256": digest, "bytes": len(data), "mime": mime}
         return Attachment(payload, digest, {**note, "notes": list(notes)} if notes else note)
-
 
     def _sendable(self, medium: Media) -> str:
         """The URL as the endpoint takes it: sounds have no URL form, so their base64 alone.

@@ -27,7 +27,7 @@ from mmscore.config import (
 )
 from mmscore.errors import ConfigError, Exit, StorageError
 from mmscore.hub import LocalFiles, locate
-from mmscore.media import Limits
+from mmscore.media import ImageLimits
 from mmscore.records import SCORED, Sample
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
@@ -318,10 +318,10 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
 
 
-def _limits(task: TaskConfig) -> Limits:
+def _limits(task: TaskConfig) -> ImageLimits:
     size = task.max_image_bytes
-    return Limits(
-        max_image_bytes=size if isinstance(size, int) else None,
+    return ImageLimits(
+        max_bytes=size if isinstance(size, int) else None,
         min_side=task.min_side,
         max_pixels=task.max_pixels,
     )
