@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from mmscore.answers import read_choice
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
@@ -259,8 +260,6 @@ def _no_label(name: str, options: Sequence[str], labels: Sequence[str]) -> DataE
 
 def parse(reply: str, sample: Sample) -> Extracted:
     """The label, or the joined labels, the reply chooses."""
-    from mmscore.answers import read_choice
-
     return read_choice(
         reply,
         len(sample.choices),

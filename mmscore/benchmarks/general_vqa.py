@@ -18,6 +18,7 @@ from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
 from mmscore.messages import read_messages
+from mmscore.metrics import bleu, rouge
 from mmscore.placeholders import KINDS, PLACEHOLDER, cells, is_media_column, numbers_in, parts_of
 from mmscore.records import Extracted, Sample
 from mmscore.sources import Roots
@@ -133,8 +134,6 @@ def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
     """ROUGE and BLEU of the reply against the one answer."""
     if sample.target is None:
         return {}
-    from mmscore.metrics import bleu, rouge
-
     found = {**rouge(answer or "", sample.target), **bleu(answer or "", sample.target)}
     return {name: found[name] for name in METRICS}
 

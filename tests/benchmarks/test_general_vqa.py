@@ -56,7 +56,6 @@ def shape(sample: Sample) -> list[str]:
 
 
 def test_the_command_asks_and_reports(tmp_path: Path) -> None:
-    pytest.importorskip("mmscore.metrics")
     with serve(reply("A circle")) as server:
         ran = run_cli(
             *("run", "general_vqa", "--data", str(SAMPLES), "--model", "m"),
@@ -219,7 +218,6 @@ def test_metrics_are_the_references_with_the_primary_first() -> None:
 
 
 def test_the_whole_reply_is_scored_against_the_only_answer() -> None:
-    pytest.importorskip("mmscore.metrics")
     sample = Sample("1", "s", (), "the cat sat")
     values = BENCHMARK.score(BENCHMARK.parse("the cat sat", sample).value, sample)
     assert [*values] == [*METRICS]
