@@ -33,6 +33,9 @@ from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
 from mmscore.wire import build_request, media_of
 
+WARNINGS_TOLD = 5
+"""How many warnings about records are told before the rest is counted."""
+
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"})
 """Task fields that are no part of what a run measured, or are secret."""
 
@@ -166,12 +169,12 @@ def _samples(benchmark: Benchmark, files: LocalFiles, options: Options) -> Itera
     from mmscore.records import Message
 
     for sample in benchmark.samples(files, options):
-        if options.system is None:
+        # A record's own system message stays, as with the reference.
+        if options.system is None or any(m.role == "system" for m in sample.messages):
             yield sample
         else:
             system = Message("system", options.system)
-            others = tuple(m for m in sample.messages if m.role != "system")
-            yield replace(sample, messages=(system, *others))
+            yield replace(sample, messages=(system, *sample.messages))
 
 
 def ask(plan: Plan, events: Events) -> Result:
@@ -193,6 +196,10 @@ def ask(plan: Plan, events: Events) -> Result:
         record = _run_record(plan, client, folder)
         journal.write_json(folder / journal.RUN, record)
         events.start(plan.benchmark, record["planned"], folder)
+        for warning in plan.survey.warnings[:WARNINGS_TOLD]:
+            events.notice(warning)
+        if len(plan.survey.warnings) > WARNINGS_TOLD:
+            events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
         run = Run(
             _asking(plan, client, folder, predictions, scores),
             plan.selection.items(plan.samples()),
@@ -236,7 +243,7 @@ def _asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
-        attach=Attacher(_limits(plan.task)).attach,
+        attach=_attacher(plan.task).attach,
         filter=str,
         predictions=predictions,
         scores=scores,
@@ -300,7 +307,7 @@ def body_options(task: TaskConfig) -> dict[str, Any]:
 
 def preview(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield subset and body of the first request of each subset, media shortened."""
-    attach = Attacher(_limits(plan.task)).attach
+    attach = _attacher(plan.task).attach
     shown: set[str] = set()
     for _, sample, _ in plan.selection.items(plan.samples()):
         if sample.subset in shown:
@@ -316,13 +323,15 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
 
 
-def _limits(task: TaskConfig) -> ImageLimits:
+def _attacher(task: TaskConfig) -> Attacher:
     size = task.max_image_bytes
-    return ImageLimits(
+    limits = ImageLimits(
         max_bytes=size if isinstance(size, int) else None,
         min_side=task.min_side,
         max_pixels=task.max_pixels,
     )
+    # DashScope takes sounds as data URIs only; the reference tells it by its address too.
+    return Attacher(limits, audio_as_uri="dashscope" in (task.api_url or "").lower())
 
 
 def _folder(plan: Plan) -> Path:
