@@ -320,7 +320,10 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         ]
         model = plan.task.model or ""
         request = build_request(model, sample.messages, short, body_options(plan.task))
-        yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
+        yield (
+            sample.subset,
+            json.dumps(json.loads(b"".join(request.body)), ensure_ascii=False, indent=2),
+        )
 
 
 def _attacher(task: TaskConfig) -> Attacher:
