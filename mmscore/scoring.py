@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 from mmscore import _core
 from mmscore.errors import DataError
@@ -46,8 +46,8 @@ def score_replies(
 
     Returns:
         `{"extracted": answer, metric: score}` for each reply. `extracted` is "" where nothing
-        could be read. `accuracy` is None, not 0, where a
-            multiple-choice target is empty or a list of several.
+        could be read. `accuracy` is None, not 0, where a multiple-choice target is empty or a
+        list of several, as the reference leaves such a sample out.
 
     Raises:
         ValueError: The benchmark is unknown, or its options are missing.
@@ -116,7 +116,7 @@ def _one_for_each(choices: Choices, replies: int) -> Sequence[Options]:
         case None:
             raise ValueError("the options of the questions are missing, pass `choices`")
         case int() | Mapping() | [str(), *_]:
-            return [choices] * replies
+            return [cast(Options, choices)] * replies
         case _ if len(choices) != replies:
             raise DataError(_unlike(len(choices), "sets of options", replies))
         case _:

@@ -140,11 +140,14 @@ fn score_count(reply: &str, target: &str) -> Result<CountScore> {
 /// Compares a count, as `str(int)` prints it, with a target that `int` reads.
 ///
 /// # Errors
-/// [`Error::TargetNotAnInteger`], and [`Error::TargetTooLarge`] where the target has no double.
+/// [`Error::TargetNotAnInteger`], [`Error::IntegerTooLong`], and [`Error::TargetTooLarge`] where the
+/// target has no double.
 pub fn match_count(count: Option<&str>, target: &str) -> Result<CountMatch> {
     let integer = pystr::parse_integer(target).map_err(|cause| match cause {
         NotAnInteger::Malformed => Error::TargetNotAnInteger(target.chars().take(80).collect()),
-        NotAnInteger::TooLong(digits) => Error::TargetTooLarge(digits),
+        NotAnInteger::TooLong(digits) => {
+            Error::IntegerTooLong { place: "target", digits, limit: pystr::MAX_INTEGER_DIGITS }
+        }
     })?;
     let Some(count) = count else { return Ok(CountMatch { exact: false, relaxed: false }) };
     let exact = !integer.negative && count == integer.digits;
