@@ -15,6 +15,9 @@ from mmscore.records import Extracted
 
 Language = Literal["en", "zh"]
 
+CORE_VERSION: str = _core.__version__
+"""The version of the core that reads and scores."""
+
 
 def normalize_answer(answer: object) -> str:
     """The canonical form by which SLAKE compares answers.

@@ -17,7 +17,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -37,7 +37,8 @@ class TransportError(Exception):
     """No complete answer came back.
 
     Attributes:
-        kind: `connect`, `timeout`, `reset`, `truncated`, `tls`, `too-large` or `aborted`.
+        kind: `connect`, `timeout`, `reset`, `idle` (a kept-alive connection went stale),
+            `truncated`, `tls`, `too-large` or `aborted`.
         retriable: Whether asking again is safe and may help.
     """
 
@@ -175,11 +176,9 @@ class _Watch:
     def _end(self, key: int, sock: socket.socket) -> None:
         self._expired.add(key)
         del self._active[key]
-        try:
-            # The plain socket's method: SSLSocket's own would pull the TLS state from under a reader.
+        # The plain socket's method: SSLSocket's own pulls the TLS state from under a reader.
+        with suppress(OSError):
             socket.socket.shutdown(sock, socket.SHUT_RDWR)
-        except OSError:
-            pass
 
     def _run(self) -> None:
         while True:
@@ -347,13 +346,16 @@ class Connections:
         if self._watch.take_expired(sock):
             if self._aborted:
                 return TransportError("aborted", "the run was stopped", retriable=False)
-            return TransportError("timeout", f"no complete answer from {place} within {timeout:g} s")
+            return TransportError(
+                "timeout", f"no complete answer from {place} within {timeout:g} s"
+            )
         if isinstance(error, TimeoutError):
             return TransportError("timeout", f"{place} was silent for {idle_timeout:g} s")
         if isinstance(error, http.client.IncompleteRead):
             return TransportError("truncated", f"the answer from {place} ended early")
         if reused and isinstance(error, (ConnectionError, http.client.RemoteDisconnected)):
-            return TransportError("reset", f"{place} closed an idle connection")
+            self.close()  # its idle neighbours went stale with it
+            return TransportError("idle", f"{place} closed an idle connection")
         if isinstance(error, http.client.HTTPException) and not isinstance(error, OSError):
             return TransportError("truncated", f"{place} does not speak HTTP: {error!r}")
         return TransportError("reset", f"{place} closed the connection: {_os_words(error)}")

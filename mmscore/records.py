@@ -55,6 +55,7 @@ class Media:
         url: An http(s) URL or a data URI that goes out unchanged.
         format: `wav`, `mp3`, `mp4` ... where the wire form needs it.
         detail: OpenAI's `detail` of an image, sent only when set.
+        fps: Frames a second to look at, a DashScope extension for clips, sent only when set.
     """
 
     kind: Kind
@@ -62,14 +63,22 @@ class Media:
     url: str | None = None
     format: str | None = None
     detail: str | None = None
+    fps: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn. A plain string stays a plain string on the wire."""
+    """One turn. A plain string stays a plain string on the wire.
+
+    Attributes:
+        role: Who speaks.
+        content: What is said, parts in order.
+        extra: Fields that go out beside role and content: `reasoning_content`, `tool_calls` ...
+    """
 
     role: str
     content: str | tuple[Text | Media, ...]
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +92,8 @@ class Sample:
         target: The reference answer; None is asked but not scored.
         choices: Option texts of a multiple-choice question, in order of their labels.
         metadata: Facts kept beside the prediction and used for groups.
+        problem: Why the record cannot be asked, in a sentence; None where it can.
+        warnings: What is odd about the record but does not keep it from being asked.
     """
 
     id: str
@@ -91,6 +102,8 @@ class Sample:
     target: str | None
     choices: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    problem: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,9 +194,7 @@ class _Parts:
             self.text.append("\n".join(texts))
 
 
-def _complete(
-    parts: _Parts, finish_reason: object, usage: Usage, think: ThinkRule
-) -> Completion:
+def _complete(parts: _Parts, finish_reason: object, usage: Usage, think: ThinkRule) -> Completion:
     reason = finish_reason if isinstance(finish_reason, str) else None
     reasoning = "".join(parts.reasoning) or None
     text, note = "".join(parts.text), None

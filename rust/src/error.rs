@@ -15,6 +15,22 @@ pub enum Error {
         /// The system's own error.
         source: std::io::Error,
     },
+    /// An archive is damaged, or does not hold what was asked.
+    #[error("archive `{archive}`: {fault}")]
+    Zip {
+        /// The archive's path or URL.
+        archive: String,
+        /// What is wrong.
+        fault: crate::zip::Fault,
+    },
+    /// Text that should be base64 is not.
+    #[error("bad base64 at position {position}, {problem}")]
+    Base64 {
+        /// In bytes, from 0.
+        position: usize,
+        /// What is there.
+        problem: String,
+    },
 
     /// A count is longer than Python's `int` reads, so the reference cannot score it either.
     #[error(
@@ -60,4 +76,25 @@ pub enum Error {
         /// Why.
         cause: Box<Error>,
     },
+}
+
+impl Error {
+    /// What the user can do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Zip { fault, .. } => fault.hint(),
+            _ => None,
+        }
+    }
+
+    /// Whether the cause is a number beyond what the arithmetic of a score is defined for.
+    #[must_use]
+    pub fn is_number_too_large(&self) -> bool {
+        match self {
+            Self::TargetTooLarge(_) => true,
+            Self::Row { cause, .. } => cause.is_number_too_large(),
+            _ => false,
+        }
+    }
 }

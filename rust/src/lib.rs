@@ -8,10 +8,12 @@
 pub mod answer;
 pub mod choice;
 pub mod error;
+pub mod media;
 pub mod normalize;
 pub mod option_inference;
 pub mod pystr;
 pub mod score;
+pub mod zip;
 
 #[cfg(feature = "python")]
 mod py;

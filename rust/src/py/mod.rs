@@ -1,28 +1,47 @@
 //! The only module that may say `pyo3`: it extracts, calls the core, and converts back.
 
+mod bytes;
 mod text;
 
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::Error;
 
-mod raised {
-    pyo3::import_exception!(mmscore.errors, DataError);
-    pyo3::import_exception!(mmscore.errors, NumberTooLargeError);
-}
+pyo3::import_exception!(mmscore.errors, DataError);
+pyo3::import_exception!(mmscore.errors, NumberTooLargeError);
 
+/// Damaged data become `mmscore.errors.DataError` with its hint; the system's errors keep their
+/// kind (`FileNotFoundError`, `PermissionError` ...).
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Io { ref source, .. } => {
-                std::io::Error::new(source.kind(), error.to_string()).into()
-            }
-            Error::Row { ref cause, .. } if matches!(**cause, Error::TargetTooLarge(_)) => {
-                raised::NumberTooLargeError::new_err(error.to_string())
-            }
-            Error::TargetTooLarge(_) => raised::NumberTooLargeError::new_err(error.to_string()),
-            fault => raised::DataError::new_err(fault.to_string()),
+        let message = error.to_string();
+        if let Error::Io { source, .. } = &error {
+            return io_error(source, message);
         }
+        let hint = error.hint();
+        Python::attach(|py| {
+            let raise = || {
+                let keywords = PyDict::new(py);
+                keywords.set_item("hint", hint)?;
+                let class = if error.is_number_too_large() {
+                    py.get_type::<NumberTooLargeError>()
+                } else {
+                    py.get_type::<DataError>()
+                };
+                class.call((message.as_str(),), Some(&keywords))
+            };
+            raise().map_or_else(|failure| failure, PyErr::from_value)
+        })
+    }
+}
+
+/// `OSError(errno, sentence)` is how Python picks the subclass.
+fn io_error(source: &std::io::Error, message: String) -> PyErr {
+    match source.raw_os_error() {
+        Some(code) => PyOSError::new_err((code, message)),
+        None => PyErr::from(std::io::Error::new(source.kind(), message)),
     }
 }
 
@@ -30,6 +49,8 @@ impl From<Error> for PyErr {
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
 
+    #[pymodule_export]
+    use super::bytes::{Look, Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
     #[pymodule_export]
     use super::text::{
         clean_option, infer_option, match_choice, match_count, normalize_answer, parse_answer_line,

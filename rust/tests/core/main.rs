@@ -3,4 +3,6 @@
 // Helpers of tests may panic as tests do; clippy's own exception covers only `#[test]` functions.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod media;
 mod text;
+mod zip;

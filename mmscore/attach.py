@@ -1,0 +1,91 @@
+"""A medium, where it lies -> what goes into the request, with a small memory of the last ones.
+
+Benchmarks ask many questions about one image, so the encoded form of the last images is kept, up
+to a fixed number of bytes; memory does not grow with the data set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+
+from mmscore.media import Limits, data_uri, prepare_image
+from mmscore.records import Media, Source
+from mmscore.wire import Attachment
+
+REMEMBERED_BYTES = 8 * 1024 * 1024
+"""How much encoded media is kept for the next question about the same image."""
+
+MIME_OF_FORMAT = {
+    "wav": "audio/wav",
+    "mp3": "audio/mpeg",
+    "mp4": "video/mp4",
+    "mpeg": "video/mpeg",
+    "mov": "video/quicktime",
+    "avi": "video/x-msvideo",
+}
+
+
+class Attacher:
+    """Makes attachments; safe to use from any number of threads."""
+
+    def __init__(self, limits: Limits, *, audio_as_uri: bool = False) -> None:
+        """Take the limits images must keep.
+
+        Args:
+            limits: What an image may measure; see `media.Limits`.
+            audio_as_uri: Send sounds as data URIs, as DashScope wants them, not as bare base64.
+        """
+        self._limits = limits
+        self._audio_as_uri = audio_as_uri
+        self._lock = threading.Lock()
+        self._remembered: OrderedDict[Media, Attachment] = OrderedDict()
+        self._size = 0
+
+    def attach(self, medium: Media) -> Attachment:
+        """Return what is sent for `medium`.
+
+        Raises:
+            DataError: Its bytes cannot be found or must not be sent.
+        """
+        with self._lock:
+            known = self._remembered.get(medium)
+            if known is not None:
+                self._remembered.move_to_end(medium)
+                return known
+        attachment = self._make(medium)
+        with self._lock:
+            if medium not in self._remembered:
+                self._remembered[medium] = attachment
+                self._size += len(attachment.payload)
+                while self._size > REMEMBERED_BYTES:
+                    _, old = self._remembered.popitem(last=False)
+                    self._size -= len(old.payload)
+        return attachment
+
+    def _make(self, medium: Media) -> Attachment:
+        if medium.source is None:
+            return _url_attachment(medium.url or "")
+        source: Source = medium.source
+        data = source.read()
+        notes: tuple[str, ...] = ()
+        if medium.kind == "image":
+            data, mime, notes = prepare_image(data, self._limits)
+        else:
+            mime = MIME_OF_FORMAT.get(medium.format or "", f"{medium.kind}/{medium.format}")
+        payload = data_uri(data, mime)
+        if medium.kind == "audio" and not self._audio_as_uri:
+            payload = payload.partition(b",")[2]
+        digest = hashlib.sha256(data).hexdigest()
+        note = {"place": source.name, "sha256": digest, "bytes": len(data), "mime": mime}
+        return Attachment(payload, digest, {**note, "notes": list(notes)} if notes else note)
+
+
+def _url_attachment(url: str) -> Attachment:
+    digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
+    place = url if len(url) <= 200 else url[:80] + "..."
+    return Attachment(
+        json.dumps(url)[1:-1].encode(), digest, {"place": place, "sha256": digest, "url": True}
+    )

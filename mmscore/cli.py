@@ -1,0 +1,250 @@
+"""The command line: the only module that prints, and the one that decides the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmscore.errors import Exit, MmscoreError
+from mmscore.options import parse, parser, task_values
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit code.
+
+    Args:
+        argv: The arguments without the program's name; those of the process by default.
+    """
+    arguments_given = sys.argv[1:] if argv is None else list(argv)
+    debug = "--debug" in arguments_given
+    _speak_utf8()
+    try:
+        with _termination():
+            return _dispatch(arguments_given)
+    except SystemExit as error:  # argparse: help is 0, a usage error is 2
+        return error.code if isinstance(error.code, int) else Exit.USAGE
+    except KeyboardInterrupt as error:
+        if debug:
+            raise
+        _say("stopped")
+        for note in getattr(error, "__notes__", ()):
+            _say(f"{note}; go on with --resume")
+        return Exit.INTERRUPTED
+    except MmscoreError as error:
+        if debug:
+            raise
+        _say(f"error: {error.message}")
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):
+            print(note, file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read the output has closed it; nothing is left to be told.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.COMPLETE
+
+
+def _dispatch(argv: Sequence[str]) -> int:
+    arguments = parse(argv)
+    if arguments.version:
+        return _version()
+    if arguments.command is None:
+        print(parser().format_help(), end="", file=sys.stderr)
+        return Exit.USAGE
+    return ACTIONS[arguments.command](arguments)
+
+
+def _version() -> int:
+    from mmscore.run import versions
+
+    print(" ".join(f"{name} {version}" for name, version in versions().items()))
+    return Exit.COMPLETE
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from mmscore import run
+    from mmscore.config import TaskConfig, load_mapping
+
+    before: dict[str, Any] = load_mapping(Path(arguments.config)) if arguments.config else {}
+    if arguments.resume:
+        before = _resumed(Path(arguments.resume), before)
+    task = TaskConfig.from_dict(task_values(arguments, before))
+    if task.dry_run:
+        return _dry_run(task)
+    run.service(task)  # no endpoint or model is told before the data are read
+    plans = list(run.plans(task))
+    code = Exit.COMPLETE
+    for plan in plans:
+        result = run.ask(plan, _events(arguments.progress))
+        _show(result, arguments)
+        code = max(code, result.exit_code)
+    return code
+
+
+def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
+    from mmscore import journal
+
+    record = journal.read_json(folder / journal.RUN)
+    return {**record["config"], "datasets": [record["benchmark"]["name"]], **before}
+
+
+def _dry_run(task: Any) -> int:
+    from mmscore import run
+
+    for plan in run.plans(task):
+        total = sum(plan.planned.values())
+        for subset, count in plan.planned.items():
+            print(f"{plan.benchmark.name} {subset}: {count} requests")
+        print(f"{plan.benchmark.name} total: {total} requests")
+        for subset, body in run.preview(plan):
+            print(f"\nfirst request of {subset}:\n{body}")
+    return Exit.COMPLETE
+
+
+def _events(form: str) -> Any:
+    from mmscore.progress import Teller
+    from mmscore.run import Events
+
+    teller = Teller(form, sys.stderr)
+
+    def start(benchmark: Any, planned: Mapping[str, int], folder: Path) -> None:
+        parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
+        teller.notice(f"{benchmark.title}: {sum(planned.values())} requests ({parts}) -> {folder}")
+
+    def progress(state: Any) -> None:
+        teller.tell(state)
+        if state.done == state.total:
+            teller.end()
+
+    return Events(start, progress, teller.notice)
+
+
+def _show(result: Any, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print((result.folder / "report.json").read_text(encoding="utf-8"), end="")
+    else:
+        print(result.table)
+        print(f"\nrun folder: {result.folder}", file=sys.stderr)
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from mmscore.rescore import rescore
+
+    result = rescore(Path(arguments.run_dir))
+    _show(result, arguments)
+    return result.exit_code
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from mmscore.run import reported
+
+    result = reported(Path(arguments.run_dir), ("json", "csv", "html"))
+    _show(result, arguments)
+    return result.exit_code
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from mmscore.benchmarks import BENCHMARKS
+
+    rows = [
+        {
+            "name": benchmark.name,
+            "title": benchmark.title,
+            "about": benchmark.about,
+            "metrics": list(benchmark.metrics),
+            "subsets": list(benchmark.subsets),
+        }
+        for benchmark in BENCHMARKS.values()
+    ]
+    if arguments.json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        return Exit.COMPLETE
+    for row in rows:
+        print(f"{row['name']:<14}{row['title']}: {row['about']}")
+    return Exit.COMPLETE
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from mmscore.about import describe
+
+    values = task_values(arguments, {"datasets": [arguments.benchmark]})
+    facts, text = describe(arguments.benchmark, values)
+    print(json.dumps(facts, ensure_ascii=False, indent=2) if arguments.json else text)
+    return Exit.COMPLETE
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    import tempfile
+
+    from mmscore import demo
+    from mmscore.run import run_task
+
+    with tempfile.TemporaryDirectory(prefix="mmscore-demo-") as folder, demo.Endpoint() as endpoint:
+        data = Path(arguments.out) / "data" if arguments.out else Path(folder)
+        demo.draw(data)
+        out = Path(arguments.out) / "run" if arguments.out else None
+        task = demo.demo_task(data, endpoint.url, out or _demo_folder())
+        (result,) = run_task(task, _events("none")).values()
+    _show(result, arguments)
+    return result.exit_code
+
+
+def _demo_folder() -> Path:
+    """A new folder below `outputs`, or below the temporary folder where this one is read-only."""
+    import tempfile
+
+    from mmscore.errors import StorageError
+    from mmscore.journal import new_folder
+
+    try:
+        return new_folder(Path("outputs"), "demo")
+    except StorageError:
+        return Path(tempfile.mkdtemp(prefix="mmscore-demo-run-"))
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "run": _run,
+    "score": _score,
+    "report": _report,
+    "list": _list,
+    "info": _info,
+    "demo": _demo,
+}
+
+
+def _say(sentence: str) -> None:
+    print(f"mmscore: {sentence}", file=sys.stderr)
+
+
+def _speak_utf8() -> None:
+    """Let no character of a question or a reply end the program, whatever the locale."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+@contextlib.contextmanager
+def _termination() -> Iterator[None]:
+    """Take SIGTERM for a Ctrl-C: containers stop their processes with it."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

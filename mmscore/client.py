@@ -1,0 +1,338 @@
+"""One chat completion: send, retry what may help, and say how it ended.
+
+Retried are failures that pass: no connection, time-outs, resets, answers that are no completion,
+and the statuses 408, 409, 425, 429 and 5xx. Any other status is the endpoint's last word. A limit
+that one worker meets slows all of them, so that an endpoint is asked again once, not by everybody.
+"""
+
+from __future__ import annotations
+
+import codecs
+import random
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit, urlunsplit
+
+from mmscore.errors import ConfigError
+from mmscore.net import Answer, Connections, TransportError, parse_url
+from mmscore.records import Reply, Status
+from mmscore.replies import (
+    Completion,
+    ReplyError,
+    StreamReader,
+    ThinkRule,
+    error_words,
+    read_completion,
+    read_events,
+)
+
+RETRIED_STATUSES = frozenset({408, 409, 425, 429})
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 30.0
+LONGEST_RETRY_AFTER = 120.0
+"""An endpoint that asks for more patience than this is reported, not waited for."""
+
+LIMITED_RETRIES = 4
+"""A 429 says that the request was fine: it may be tried this many times as often."""
+
+UNREACHED_RETRIES = 2
+"""New attempts at an endpoint that has never answered: a wrong address should be told soon."""
+
+_HINTS = {
+    400: "the endpoint refuses this request; --dry-run shows what is sent",
+    401: "check the API key: --api-key or MMSCORE_API_KEY",
+    403: "the API key is not allowed to use this model or endpoint",
+    404: "check --api-url and --model",
+    413: "send smaller images with --max-image-bytes",
+    422: "the endpoint does not take an option of this request; --dry-run shows what is sent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """An endpoint and how to talk to it.
+
+    Attributes:
+        url: The whole URL of the chat completions route.
+        model: The model's name there.
+        api_key: The bearer token, never shown.
+        stream: Whether to ask for a stream of events.
+        timeout: Seconds until one attempt must be complete.
+        retries: New attempts after a failed one.
+        think: How reasoning inside a reply is split off.
+    """
+
+    url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    stream: bool = False
+    timeout: float = 300.0
+    retries: int = 5
+    think: ThinkRule = "strict"
+
+
+def completions_url(api_url: str) -> str:
+    """The chat completions route of an endpoint given as a host, `.../v1` or the whole route.
+
+    Raises:
+        ConfigError: It is no http(s) URL.
+    """
+    parse_url(api_url)
+    parts = urlsplit(api_url)
+    path = parts.path.rstrip("/")
+    if not path.endswith("/chat/completions"):
+        if path.endswith("/completions"):
+            raise ConfigError(
+                f"`{api_url}` is the route of text completions, which take no images",
+                hint="give the URL up to /v1",
+            )
+        path += "/chat/completions" if path else "/v1/chat/completions"
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+class Gate:
+    """How many requests may be in flight, learnt from the endpoint's 429s by all workers at once.
+
+    As TCP does: a limit that is met halves the number and closes the gate for the time the
+    endpoint asks for; each success after that adds a little. Without 429s it never holds anyone.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._in_flight = 0
+        self._most = float("inf")
+        self._open_at = 0.0
+
+    def enter(self, stopped: threading.Event) -> None:
+        """Return when one more request may start."""
+        with self._changed:
+            while not stopped.is_set():
+                left = self._open_at - time.monotonic()
+                if left <= 0 and self._in_flight < self._most:
+                    break
+                self._changed.wait(min(left, 1.0) if left > 0 else 1.0)
+            self._in_flight += 1
+
+    def leave(self, *, limited: bool, wait: float = 0.0) -> None:
+        """Count a request as ended.
+
+        Args:
+            limited: Whether the endpoint said that it was too many.
+            wait: Seconds it asked to wait.
+        """
+        with self._changed:
+            now = time.monotonic()
+            if limited:
+                # Those that were sent together meet the limit together: only the first halves.
+                if now >= self._open_at:
+                    self._most = max(1.0, min(self._most, self._in_flight) / 2)
+                self._open_at = max(self._open_at, now + wait)
+            elif self._most != float("inf"):
+                self._most += 1.0 / self._most
+            self._in_flight -= 1
+            self._changed.notify_all()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One attempt that brought no completion."""
+
+    status: Status
+    message: str
+    retriable: bool
+    http_status: int | None = None
+    wait: float | None = None
+    kind: str | None = None
+
+
+class Client:
+    """Asks one service; safe to use from any number of threads.
+
+    Attributes:
+        service: Whom it asks.
+        stopped: Set to end all waiting.
+        reached: Whether the endpoint has ever answered anything.
+        connections: The kept-alive connections.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.stopped = threading.Event()
+        self.reached = False
+        self.connections = Connections(parse_url(service.url))
+        self._gate = Gate()
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream" if service.stream else "application/json",
+            "User-Agent": "mmscore",
+        }
+        if service.api_key:
+            self._headers["Authorization"] = f"Bearer {service.api_key}"
+
+    @property
+    def place(self) -> str:
+        """`host:port` of the endpoint."""
+        return self.connections.url.place
+
+    def ask(self, body: bytes) -> Reply:
+        """Send `body` until it is answered or no new attempt can help; return how it ended."""
+        started = time.monotonic()
+        patience = self.service.timeout * 2
+        attempts = 0
+        while True:
+            self._gate.enter(self.stopped)
+            attempts += 1
+            outcome = self._attempt(body)
+            seconds = time.monotonic() - started
+            if isinstance(outcome, Reply):
+                self._gate.leave(limited=False)
+                return replace(outcome, seconds=seconds, attempts=attempts)
+            wait = self._wait_before_next(outcome, attempts)
+            self._gate.leave(limited=outcome.http_status == 429, wait=wait or 0.0)
+            if wait is None or seconds + wait > patience or self.stopped.wait(wait):
+                return Reply(
+                    status=outcome.status,
+                    seconds=seconds,
+                    attempts=attempts,
+                    error=self._clean(outcome.message),
+                    http_status=outcome.http_status,
+                )
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self.connections.close()
+
+    def abort(self) -> None:
+        """Stop all waiting and end all requests in flight."""
+        self.stopped.set()
+        self.connections.abort()
+
+    def _wait_before_next(self, failure: Failure, attempts: int) -> float | None:
+        """Seconds to wait before a new attempt; None where none is made."""
+        retries = self.service.retries
+        if failure.http_status == 429:
+            retries *= LIMITED_RETRIES
+        elif not self.reached and failure.kind in ("connect", "tls"):
+            retries = min(retries, UNREACHED_RETRIES)
+        if not failure.retriable or attempts > retries or self.stopped.is_set():
+            return None
+        if failure.kind == "idle":
+            return 0.0  # a kept-alive connection went stale; a fresh one costs nothing to try
+        own = random.uniform(0.5, 1.0) * min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1))
+        if failure.wait is None:
+            return own
+        if failure.wait > LONGEST_RETRY_AFTER:
+            return None
+        # The endpoint's word holds, but one that always says "at once" must not be hammered.
+        return failure.wait if attempts == 1 else max(failure.wait, own)
+
+    def _attempt(self, body: bytes) -> Reply | Failure:
+        service = self.service
+        started = time.monotonic()
+        try:
+            with self.connections.post(
+                body, self._headers, timeout=service.timeout, idle_timeout=service.timeout
+            ) as answer:
+                self.reached = True
+                if answer.status != 200:
+                    return _refusal(answer, service.url)
+                if service.stream and "event-stream" in answer.headers.get("content-type", ""):
+                    return _read_stream(answer, started, service.think)
+                return _reply(read_completion(answer.read(), service.think))
+        except ReplyError as error:
+            retriable = error.status is None or _may_pass(error.status)
+            return Failure("error", str(error), retriable, error.status)
+        except TransportError as error:
+            status: Status = "timeout" if error.kind == "timeout" else "error"
+            return Failure(status, str(error), error.retriable, kind=error.kind)
+
+    def _clean(self, message: str) -> str:
+        key = self.service.api_key
+        return message.replace(key, "***") if key and len(key) >= 4 else message
+
+
+def _may_pass(status: int) -> bool:
+    return status in RETRIED_STATUSES or status >= 500
+
+
+def _refusal(answer: Answer, url: str) -> Failure:
+    """The failure that an answer other than 200 is."""
+    status = answer.status
+    body = answer.read().decode("utf-8", errors="replace")
+    if 300 <= status < 400:
+        target = answer.headers.get("location", "another place")
+        return Failure(
+            "error", f"the endpoint redirects to `{target}`; give that URL", False, status
+        )
+    message = f"HTTP {status}: {error_words(body)}"
+    if status == 404:
+        message += f" (asked at {url})"
+    wait = retry_after(answer.headers.get("retry-after")) if _may_pass(status) else None
+    if wait is not None and wait > LONGEST_RETRY_AFTER:
+        message += f" (the endpoint asks to wait {wait:.0f} s)"
+    return Failure("error", message, _may_pass(status), status, wait)
+
+
+def hint_for(http_status: int | None, message: str) -> str | None:
+    """What to do about a failure with that status."""
+    words = message.lower()
+    if (
+        http_status in (400, 413, 422)
+        and "image" in words
+        and ("large" in words or "size" in words)
+    ):
+        return _HINTS[413]
+    return _HINTS.get(http_status) if http_status is not None else None
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds in a Retry-After header, given as seconds or as a date; None without a usable one."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _reply(completion: Completion, first_token_seconds: float | None = None) -> Reply:
+    return Reply(
+        status=completion.status,
+        text=completion.text,
+        reasoning=completion.reasoning,
+        finish_reason=completion.finish_reason,
+        usage=completion.usage,
+        first_token_seconds=first_token_seconds,
+        http_status=200,
+    )
+
+
+def _read_stream(answer: Answer, started: float, think: ThinkRule) -> Reply:
+    reader = StreamReader()
+    first: float | None = None
+    for event in read_events(_lines(answer.pieces())):
+        if reader.add(event) and first is None:
+            first = time.monotonic() - started
+    return _reply(reader.completion(think), first)
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Lines of a UTF-8 stream ended by LF, CR LF or CR, wherever the pieces were cut."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    held = ""
+    for piece in pieces:
+        held += decode(piece)
+        # A CR at the very end may be half of a CR LF: it waits for what comes.
+        ready = held[:-1] if held.endswith("\r") else held
+        *lines, rest = ready.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        yield from lines
+        held = rest + ("\r" if held.endswith("\r") else "")
+    yield from (held + decode(b"", True)).rstrip("\r").split("\n")

@@ -1,0 +1,277 @@
+"""One validated description of what to run, from flags, a dict, or a file.
+
+Field names are EvalScope's where it has them, so a task written for it works here. A field nobody
+knows is an error that names the nearest one: a typo must not silently change a score.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from mmscore.errors import ConfigError, MissingExtraError
+
+DEFAULT_CONCURRENCY = 8
+DEFAULT_TIMEOUT = 300.0
+DEFAULT_RETRIES = 5
+
+CLIENT_OPTIONS = ("timeout", "retries", "retry_interval", "stream", "batch_size")
+"""Keys of `generation_config` that steer the client and never reach the request body."""
+
+
+@dataclass(slots=True)
+class TaskConfig:
+    """What to run.
+
+    Attributes:
+        model: The model's name as the endpoint knows it.
+        api_url: The endpoint, with or without `/v1` and `/chat/completions`.
+        api_key: Sent as a bearer token; `$NAME` takes it from the environment. Never written.
+        datasets: Benchmark names.
+        dataset_args: Per benchmark: `local_path`, `subset_list`, `prompt_template`,
+            `system_prompt`, `filters`, `max_image_bytes`, `extra_params`.
+        generation_config: Passed into the request body as it is, except `CLIENT_OPTIONS`.
+        limit: Samples per subset: a number, or a fraction as a float from 0 to 1.
+        eval_batch_size: Requests in flight.
+        repeats: How often each sample is asked.
+        timeout: Seconds until one request must be answered.
+        retries: New attempts after a failed one.
+        stream: Ask for a stream of events.
+        work_dir: Where run folders are made.
+        out: This run's own folder instead.
+        name: The end of the run folder's name.
+        resume: A run folder to go on with.
+        shard: `K/N`: only every Nth sample, from the Kth.
+        media_root: Where relative media paths start.
+        max_image_bytes: Largest image in bytes of its base64 form.
+        min_side: Smallest image side in pixels.
+        max_pixels: Most pixels of an image.
+        think: How reasoning inside a reply is split off: `strict` or `reference`.
+        skip_bad_media: Run what is left when media are missing.
+        offline: Make no request but to the endpoint.
+        dry_run: Show what would be asked; send nothing.
+        debug: Let tracebacks through.
+    """
+
+    model: str | None = None
+    api_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    datasets: list[str] = field(default_factory=list)
+    dataset_args: dict[str, dict[str, Any]] = field(default_factory=dict)
+    generation_config: dict[str, Any] = field(default_factory=dict)
+    limit: int | float | None = None
+    eval_batch_size: int = DEFAULT_CONCURRENCY
+    repeats: int = 1
+    timeout: float | None = None
+    retries: int | None = None
+    stream: bool | None = None
+    work_dir: str = "outputs"
+    out: str | None = None
+    name: str | None = None
+    resume: str | None = None
+    shard: str | None = None
+    media_root: str | None = None
+    max_image_bytes: int | str | None = None
+    min_side: int | None = None
+    max_pixels: int | None = None
+    think: str = "strict"
+    skip_bad_media: bool = False
+    offline: bool = False
+    dry_run: bool = False
+    debug: bool = False
+
+    def __post_init__(self) -> None:
+        """Check each field on its own.
+
+        Raises:
+            ConfigError: A value is out of range or of the wrong type.
+        """
+        if isinstance(self.datasets, str):
+            self.datasets = [self.datasets]
+        self.limit = check_limit(self.limit)
+        for name in ("eval_batch_size", "repeats"):
+            _check_count(name, getattr(self, name), 1)
+        for name in ("min_side", "max_pixels"):
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name), 1)
+        if self.retries is not None:
+            _check_count("retries", self.retries, 0)
+        if self.timeout is not None and not _is_positive(self.timeout):
+            raise ConfigError(f"`timeout` is {self.timeout!r}, expected seconds above 0")
+        if self.think not in ("strict", "reference"):
+            raise ConfigError(f"`think` is {self.think!r}, expected `strict` or `reference`")
+        if self.max_image_bytes is not None:
+            self.max_image_bytes = parse_size(self.max_image_bytes)
+        for name in ("dataset_args", "generation_config"):
+            if not isinstance(getattr(self, name), dict):
+                raise ConfigError(
+                    f"`{name}` is a {type(getattr(self, name)).__name__}, expected a mapping"
+                )
+        parse_shard(self.shard)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TaskConfig:
+        """The task that a mapping describes.
+
+        Raises:
+            ConfigError: A field is unknown (the nearest is named) or out of range.
+        """
+        known = [f.name for f in fields(cls)]
+        for key in values:
+            if key not in known:
+                raise ConfigError(f"unknown task field `{key}`", hint=nearest_hint(str(key), known))
+        return cls(**values)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> TaskConfig:
+        """The task that a `.toml`, `.json` or (with the extra) `.yaml` file describes.
+
+        Raises:
+            ConfigError: The file is missing, broken or of another kind.
+            MissingExtraError: A YAML file without the `yaml` extra.
+        """
+        return cls.from_dict(load_mapping(Path(path)))
+
+
+def load_mapping(path: Path) -> dict[str, Any]:
+    """The mapping in a TOML, JSON or YAML file.
+
+    Raises:
+        ConfigError: The file is missing, broken or holds something else.
+        MissingExtraError: A YAML file without the `yaml` extra.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"cannot read the task file `{path}`: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"the task file `{path}` is not UTF-8: {error.reason}") from None
+    parse = _PARSERS.get(path.suffix.lower())
+    if parse is None:
+        raise ConfigError(
+            f"the task file `{path}` ends in `{path.suffix}`, expected .toml, .json or .yaml"
+        )
+    try:
+        value = parse(text)
+    except ValueError as error:
+        raise ConfigError(f"the task file `{path}` is broken: {error}") from None
+    if not isinstance(value, dict):
+        raise ConfigError(
+            f"the task file `{path}` holds a {type(value).__name__}, expected a mapping"
+        )
+    return value
+
+
+def _parse_toml(text: str) -> Any:
+    import tomllib
+
+    return tomllib.loads(text)
+
+
+def _parse_yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtraError(
+            "a YAML task file needs PyYAML", hint="pip install 'mmscore[yaml]'"
+        ) from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    ".toml": _parse_toml,
+    ".json": json.loads,
+    ".yaml": _parse_yaml,
+    ".yml": _parse_yaml,
+}
+
+
+def check_limit(limit: object) -> int | float | None:
+    """`limit` as the reference reads it: an int counts samples, a float from 0 to 1 is a share.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit > 0):
+        return limit
+    if isinstance(limit, float) and math.isfinite(limit):
+        if 0.0 < limit <= 1.0:
+            return limit
+        if limit > 1.0 and limit.is_integer():
+            return int(limit)
+    raise ConfigError(
+        f"`limit` is {limit!r}, expected a number of samples per subset or a share above 0.0 up to 1.0"
+    )
+
+
+def parse_shard(shard: str | None) -> tuple[int, int] | None:
+    """`K/N` as numbers, with 1 <= K <= N.
+
+    Raises:
+        ConfigError: It has another form.
+    """
+    if shard is None:
+        return None
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard, re.ASCII)
+    if match:
+        part, parts = int(match[1]), int(match[2])
+        if 1 <= part <= parts:
+            return part, parts
+    raise ConfigError(f"`shard` is `{shard}`, expected K/N such as 1/4")
+
+
+def parse_size(value: int | str) -> int:
+    """Bytes in `5MB`, `500KB`, `1048576`; units count in powers of 1024, as the reference's do.
+
+    Raises:
+        ConfigError: It is no size.
+    """
+    units = {"": 1, "B": 1, "K": 1024, "KB": 1024, "M": 1024**2, "MB": 1024**2, "G": 1024**3}
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(value), re.ASCII)
+    if match and match[2].upper() in units:
+        size = int(float(match[1]) * units[match[2].upper()])
+        if size > 0:
+            return size
+    raise ConfigError(f"`{value}` is no size, expected bytes or a form like 5MB")
+
+
+def nearest_hint(word: str, known: Iterable[str]) -> str:
+    """The hint that names the nearest known word, else all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    return (
+        f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
+    )
+
+
+def resolve_secret(value: str | None) -> str | None:
+    """`value`, or what the environment holds for a value of the form `$NAME`.
+
+    Raises:
+        ConfigError: The variable is not set.
+    """
+    if value is None or not re.fullmatch(r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?", value):
+        return value
+    name = value.strip("${}")
+    if name not in os.environ:
+        raise ConfigError(f"the API key names the environment variable `{name}`, which is not set")
+    return os.environ[name]
+
+
+def _check_count(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(f"`{name}` is {value!r}, expected a whole number from {least}")
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value) and value > 0

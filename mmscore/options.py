@@ -1,0 +1,259 @@
+"""The command line's argument tree: what can be said, not what is done."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from mmscore.config import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
+from mmscore.errors import ConfigError
+
+PROGRAM = "mmscore"
+PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the whole tree."""
+    top = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Evaluate vision-language models behind any OpenAI-compatible endpoint.",
+        epilog="try it with no model and no network: mmscore demo",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="store_true", help="versions of mmscore, core, Python")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, (words, example, fill) in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=words,
+            description=words[0].upper() + words[1:] + ".",
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+        fill(command)
+    return top
+
+
+def _run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="see `mmscore list`")
+    _endpoint(command)
+    _data(command)
+    asking = command.add_argument_group("asking")
+    asking.add_argument(
+        "--concurrency", type=int, metavar="N", help=f"requests in flight ({DEFAULT_CONCURRENCY})"
+    )
+    asking.add_argument(
+        "--generation", action="append", metavar="KEY=VALUE", help="into the request body; or JSON"
+    )
+    asking.add_argument("--system", metavar="TEXT", help="a system message before each question")
+    asking.add_argument("--prompt-template", metavar="TEXT|@FILE", help="with {question} in it")
+    asking.add_argument("--repeats", type=int, metavar="K", help="ask each sample K times")
+    asking.add_argument("--stream", action="store_true", default=None, help="ask for a stream")
+    asking.add_argument(
+        "--timeout", type=float, metavar="S", help=f"seconds a request ({DEFAULT_TIMEOUT:g})"
+    )
+    asking.add_argument(
+        "--retries", type=int, metavar="N", help=f"new attempts a sample ({DEFAULT_RETRIES})"
+    )
+    asking.add_argument("--think", choices=("strict", "reference"), help="how <think> is split off")
+    asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
+    _folder(command)
+
+
+def _endpoint(command: argparse.ArgumentParser) -> None:
+    endpoint = command.add_argument_group("endpoint")
+    endpoint.add_argument("--model", metavar="NAME", help="the name the endpoint knows")
+    endpoint.add_argument("--api-url", metavar="URL", help="or MMSCORE_API_URL, OPENAI_BASE_URL")
+    endpoint.add_argument("--api-key", metavar="KEY", help="better: MMSCORE_API_KEY")
+
+
+def _data(command: argparse.ArgumentParser) -> None:
+    data = command.add_argument_group("data")
+    data.add_argument("--data", metavar="PATH", help="the data set's folder or file")
+    data.add_argument("--subset", action="append", metavar="NAME", help="only this one (repeat)")
+    data.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of a subset")
+    data.add_argument("--shard", metavar="K/N", help="every Nth sample, from the Kth")
+    data.add_argument("--media-root", metavar="DIR", help="where relative media paths start")
+    data.add_argument("--max-image-bytes", metavar="SIZE", help="shrink to this base64 size: 5MB")
+    data.add_argument("--min-side", type=int, metavar="PX", help="enlarge smaller images")
+    data.add_argument("--max-pixels", type=int, metavar="N", help="shrink larger images")
+    data.add_argument(
+        "--skip-bad-media", action="store_true", default=None, help="run what is left"
+    )
+    data.add_argument("--offline", action="store_true", default=None, help="fetch nothing")
+
+
+def _folder(command: argparse.ArgumentParser) -> None:
+    folder = command.add_argument_group("run folder and output")
+    folder.add_argument("--out", metavar="DIR", help="the run's folder (outputs/<time>-<name>)")
+    folder.add_argument("--name", metavar="NAME", help="the end of that folder's name")
+    folder.add_argument("--resume", metavar="RUN_DIR", help="go on with an earlier run")
+    folder.add_argument("--config", metavar="FILE", help="a task file: .toml, .json or .yaml")
+    _output(folder)
+    folder.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+
+
+def _output(group: Any) -> None:
+    group.add_argument("--json", action="store_true", help="the report as JSON on stdout")
+
+
+def _run_folder(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run_dir", metavar="RUN_DIR", help="a run's folder")
+    _output(command)
+
+
+def _list(command: argparse.ArgumentParser) -> None:
+    _output(command)
+
+
+def _info(command: argparse.ArgumentParser) -> None:
+    command.add_argument("benchmark", metavar="BENCH")
+    _data(command)
+    _output(command)
+
+
+def _demo(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--out", metavar="DIR", help="keep the data and the run here")
+    _output(command)
+
+
+def _limit(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+COMMANDS = {
+    "run": (
+        "ask a model the questions of a benchmark, score and report",
+        "mmscore run slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
+        _run,
+    ),
+    "score": (
+        "score a run again from its saved replies, without the network",
+        "mmscore score outputs/20260101_120000-slake",
+        _run_folder,
+    ),
+    "report": (
+        "show a run's report, also of a half-finished run",
+        "mmscore report outputs/20260101_120000-slake --json",
+        _run_folder,
+    ),
+    "list": ("list the benchmarks", "mmscore list", _list),
+    "info": (
+        "tell a benchmark's subsets, metrics and prompt, and what its data hold",
+        "mmscore info slake --data SLAKE/",
+        _info,
+    ),
+    "demo": (
+        "run the whole job on drawn data against a built-in endpoint",
+        "mmscore demo",
+        _demo,
+    ),
+}
+"""Command -> what it does, an example, and what adds its arguments."""
+
+_DIRECT = {
+    "model": "model",
+    "api_url": "api_url",
+    "api_key": "api_key",
+    "limit": "limit",
+    "concurrency": "eval_batch_size",
+    "repeats": "repeats",
+    "timeout": "timeout",
+    "retries": "retries",
+    "stream": "stream",
+    "out": "out",
+    "name": "name",
+    "resume": "resume",
+    "shard": "shard",
+    "media_root": "media_root",
+    "max_image_bytes": "max_image_bytes",
+    "min_side": "min_side",
+    "max_pixels": "max_pixels",
+    "think": "think",
+    "skip_bad_media": "skip_bad_media",
+    "offline": "offline",
+    "dry_run": "dry_run",
+}
+"""Flag -> the task field it sets."""
+
+_PER_BENCHMARK = {
+    "data": "local_path",
+    "subset": "subset_list",
+    "system": "system_prompt",
+    "prompt_template": "prompt_template",
+}
+"""Flag -> the key it sets in each benchmark's `dataset_args`."""
+
+
+def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
+    """The task fields that flags set, on top of those of a task file or an earlier run.
+
+    Raises:
+        ConfigError: A generation option or a template file is wrong.
+    """
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    values = dict(before)
+    values.update({field: given[flag] for flag, field in _DIRECT.items() if flag in given})
+    if given.get("benchmarks"):
+        values["datasets"] = given["benchmarks"]
+    if given.get("generation"):
+        options = dict(values.get("generation_config") or {})
+        for text in given["generation"]:
+            options.update(_generation(text))
+        values["generation_config"] = options
+    if "prompt_template" in given:
+        given["prompt_template"] = _template(given["prompt_template"])
+    args = {name: dict(value) for name, value in (values.get("dataset_args") or {}).items()}
+    for name in values.get("datasets") or []:
+        for flag, key in _PER_BENCHMARK.items():
+            if flag in given:
+                args.setdefault(name, {})[key] = given[flag]
+    if args:
+        values["dataset_args"] = args
+    return values
+
+
+def _generation(text: str) -> dict[str, Any]:
+    if text.lstrip().startswith("{"):
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise ConfigError(f"--generation holds broken JSON: {error}") from None
+        return dict(value)
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ConfigError(
+            f"--generation is `{text}`, expected KEY=VALUE or JSON",
+            hint="such as --generation temperature=0",
+        )
+    try:
+        return {key: json.loads(value)}
+    except ValueError:
+        return {key: value}
+
+
+def _template(text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    from pathlib import Path
+
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the template file `{text[1:]}`: {error}") from None
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments, read; exits with 2 on a usage error, as argparse does."""
+    return parser().parse_args(argv)
+
+
+__all__ = ["COMMANDS", "PROGRAM", "parse", "parser", "task_values"]

@@ -1,0 +1,51 @@
+"""Reading a run: its folder as values, its report, and the report in every format.
+
+Only the journal is read, so a report can be made again at any time, also of a run that is not
+finished. Nothing here prints: functions return text or write the file they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from mmscore.report.building import build
+from mmscore.report.folder import Run, load
+from mmscore.report.summary import Coverage, Report, Row
+
+__all__ = ["WRITERS", "Coverage", "Report", "Row", "Run", "build", "load", "write"]
+
+
+def _json(report: Report, run: Run) -> str:
+    from mmscore.report.files import to_json
+
+    return to_json(report)
+
+
+def _csv(report: Report, run: Run) -> str:
+    from mmscore.report.files import to_csv
+
+    return to_csv(run)
+
+
+WRITERS: Mapping[str, Callable[[Report, Run], str]] = {"json": _json, "csv": _csv}
+"""Format -> the whole text of `report.<format>`."""
+
+
+def write(report: Report, run: Run, format: str, directory: Path | None = None) -> Path:
+    """Write `report.<format>` and return its path.
+
+    Args:
+        report: What the run came to.
+        run: The run it was built from.
+        format: A key of `WRITERS`.
+        directory: Where to put it; the run's own folder by default.
+
+    Raises:
+        StorageError: The file cannot be written; an older one is left as it was.
+    """
+    from mmscore.report.files import save
+
+    path = (directory or run.directory) / f"report.{format}"
+    save(path, WRITERS[format](report, run))
+    return path

@@ -1,0 +1,104 @@
+"""What all readers share: the row, the cell left in its file, and what a caller wants."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mmscore.errors import DataError
+
+LATE_BYTES = 4096
+"""Cells up to this many bytes are always read at once; a handle would not be smaller."""
+
+LINE_FORMATS = frozenset({".jsonl", ".csv", ".tsv"})
+"""The formats whose rows are found by line."""
+
+
+class Row(dict[str, object]):
+    """A row: column name -> value, and where it stands.
+
+    Attributes:
+        path: The file.
+        number: The line in a text file where the record begins, else the row, both from 1.
+    """
+
+    __slots__ = ("number", "path")
+
+    def __init__(self, values: Mapping[str, object], path: Path, number: int) -> None:
+        super().__init__(values)
+        self.path = path
+        self.number = number
+
+    @property
+    def place(self) -> str:
+        """The file and the line or row, as errors name them."""
+        unit = "line" if self.path.suffix.lower() in LINE_FORMATS else "row"
+        return f"`{self.path}` {unit} {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A large cell that was left in its file.
+
+    Attributes:
+        name: File, line or row, and column, as errors and reports name them.
+        load: Reads the content again; called by `read`.
+    """
+
+    name: str
+    load: Callable[[], object] = field(repr=False)
+
+    def read(self) -> object:
+        """The content, as the row would have held it: `str` from text files, `bytes` from Parquet.
+
+        Nothing is kept: each call reads the file.
+
+        Raises:
+            DataError: The file is gone, was changed, or is damaged at that place.
+        """
+        return self.load()
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What a caller wants of a file.
+
+    Attributes:
+        columns: The columns to keep, None for all.
+        late: The columns whose large cells stay in the file.
+        skipped: Takes the error of each bad row instead of its being raised; None raises.
+    """
+
+    columns: frozenset[str] | None
+    late: Container[str]
+    skipped: list[DataError] | None
+
+    def bad_row(self, error: DataError) -> None:
+        """Records a bad row, or raises where bad rows are not to be skipped."""
+        if self.skipped is None:
+            raise error
+        self.skipped.append(error)
+
+
+def require_columns(names: Iterable[str], found: Iterable[str], place: str) -> None:
+    """Nothing, where every name is among those found.
+
+    Args:
+        names: The needed columns.
+        found: The columns there are; a row will do.
+        place: The file or row, as the error names it.
+
+    Raises:
+        DataError: One is missing; it is named, with the nearest of those found.
+    """
+    found = list(found)
+    for name in names:
+        if name in found:
+            continue
+        folded = {other.strip().casefold(): other for other in found}
+        near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
+        hint = f"did you mean `{folded[near[0]]}`?" if near else None
+        columns = ", ".join(f"`{other}`" for other in found) or "none"
+        raise DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)

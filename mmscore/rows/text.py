@@ -1,0 +1,184 @@
+"""Lines and records of UTF-8 text files, with the places errors name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from mmscore.errors import DataError
+
+RECORD_BYTES = 1 << 29
+"""The longest record of a text file, 512 MiB; a longer one is a damaged file."""
+
+BOM = b"\xef\xbb\xbf"
+
+NOT_TEXT = {
+    b"\xff\xfe\x00\x00": "UTF-32 text",
+    b"\x00\x00\xfe\xff": "UTF-32 text",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"\x1f\x8b": "gzip data",
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+    b"PAR1": "Parquet data",
+    b"version https://git-lfs": "a Git LFS pointer instead of the data",
+    b"<!DOCTYPE": "an HTML page",
+    b"<html": "an HTML page",
+}
+"""What a file that is not rows of UTF-8 text begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record lies in a text file, to be read again.
+
+    Attributes:
+        path: The file.
+        stamp: Its size and time of change when the record was read.
+        number: The record's first line, from 1.
+        offset: Its first byte.
+        length: Its bytes, the last line end not counted.
+    """
+
+    path: Path
+    stamp: tuple[int, int]
+    number: int
+    offset: int
+    length: int
+
+    @property
+    def name(self) -> str:
+        """File and line, as errors name them."""
+        return f"`{self.path}` line {self.number}"
+
+    def read(self) -> Record:
+        """The record once more.
+
+        Raises:
+            DataError: The file is gone or was changed since the record was read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                unchanged = _stamp(file) == self.stamp
+                file.seek(self.offset)
+                raw = file.read(self.length) if unchanged else b""
+        except OSError as error:
+            raise DataError(f"cannot read {self.name}: {error.strerror or error}") from error
+        if not unchanged:
+            raise DataError(f"`{self.path}` was changed while it was in use")
+        return Record(raw, b"", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line, or the lines of one record.
+
+    Attributes:
+        raw: The bytes without the last line end.
+        end: The last line end; empty at the end of a file.
+        place: Where it lies.
+    """
+
+    raw: bytes
+    end: bytes
+    place: Place
+
+    def text(self) -> str:
+        """The record as text.
+
+        Raises:
+            DataError: It is not UTF-8; the byte is named.
+        """
+        return decode(self.raw, self.place.name, self.place.offset)
+
+
+class TextFile:
+    """The lines of a UTF-8 file, an iterator; only a line feed ends a line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = _open(path)
+        self._stamp = _stamp(self._file)
+        self._number = 0
+        self._offset = self._file.tell()
+
+    def __enter__(self) -> TextFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._file.close()
+
+    def __iter__(self) -> TextFile:
+        return self
+
+    def __next__(self) -> Record:
+        line = self._file.readline(RECORD_BYTES + 1)
+        if not line:
+            raise StopIteration
+        self._number += 1
+        if len(line) > RECORD_BYTES:
+            raise too_long(self.path, self._number)
+        raw = line.removesuffix(b"\n").removesuffix(b"\r")
+        place = Place(self.path, self._stamp, self._number, self._offset, len(raw))
+        self._offset += len(line)
+        return Record(raw, line[len(raw) :], place)
+
+    def go_behind(self, line: Record) -> None:
+        """Makes the line behind the given one the next."""
+        self._number = line.place.number
+        self._offset = line.place.offset + len(line.raw) + len(line.end)
+        self._file.seek(self._offset)
+
+    def rest(self) -> Record:
+        """All that is left, as one record."""
+        raw = self._file.read()
+        place = Place(self.path, self._stamp, self._number + 1, self._offset, len(raw))
+        return Record(raw, b"", place)
+
+
+def too_long(path: Path, number: int) -> DataError:
+    """The error of a record beyond `RECORD_BYTES`."""
+    return DataError(f"`{path}` line {number} begins a record of over {RECORD_BYTES >> 20} MiB")
+
+
+def _open(path: Path) -> BinaryIO:
+    """The file, open behind its byte order mark."""
+    with path.open("rb") as file:
+        head = file.read(32)
+    what = next((what for mark, what in NOT_TEXT.items() if head.startswith(mark)), None)
+    if what is None and b"\0" in head[:4]:
+        what = "UTF-16 text without a byte order mark, or binary data"
+    if what is not None:
+        raise DataError(f"`{path}` is {what}, expected UTF-8 text", hint="save it as UTF-8")
+    file = path.open("rb")
+    file.seek(len(BOM) if head.startswith(BOM) else 0)
+    return file
+
+
+def _stamp(file: BinaryIO) -> tuple[int, int]:
+    """Size and time of change, which tell a changed file."""
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
+
+
+def decode(raw: bytes, name: str, offset: int) -> str:
+    """Bytes as text.
+
+    Args:
+        raw: The bytes.
+        name: The place, as the error names it.
+        offset: Where the bytes begin in their file.
+
+    Raises:
+        DataError: They are not UTF-8; the byte in the file is named.
+    """
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        further = raw.count(b"\n", 0, error.start)
+        raise DataError(
+            f"{name} is not UTF-8 at byte {offset + error.start}"
+            f"{f', {further} lines further' if further else ''}: found 0x{raw[error.start]:02x}",
+            hint="save the file as UTF-8",
+        ) from None

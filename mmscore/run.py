@@ -1,0 +1,418 @@
+"""One task from start to report: `run_task` is what the command line calls too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from mmscore import benchmarks, journal, report
+from mmscore.attach import Attacher
+from mmscore.benchmarks.base import Benchmark, Options
+from mmscore.client import Client, Service, completions_url
+from mmscore.config import (
+    CLIENT_OPTIONS,
+    DEFAULT_RETRIES,
+    DEFAULT_TIMEOUT,
+    TaskConfig,
+    resolve_secret,
+)
+from mmscore.errors import ConfigError, Exit, StorageError
+from mmscore.hub import LocalFiles, locate
+from mmscore.media import Limits
+from mmscore.records import SCORED, Sample
+from mmscore.runner import Asking, Earlier, Progress, Run
+from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
+from mmscore.wire import build_request, media_of
+
+NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"})
+"""Task fields that are no part of what a run measured, or are secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What the caller hears while a task runs; the library itself prints nothing.
+
+    Attributes:
+        start: Called with the benchmark, the planned counts and the run's folder.
+        progress: Called after each sample, from any worker, one at a time.
+        notice: Called with one sentence worth reading.
+    """
+
+    start: Callable[[Benchmark, Mapping[str, int], Path], None] = lambda *_: None
+    progress: Callable[[Progress], None] = lambda _: None
+    notice: Callable[[str], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one benchmark came to.
+
+    Attributes:
+        folder: The run's folder.
+        report: The report.
+        table: The report as text, as the command line prints it.
+        exit_code: What the command line exits with for it.
+    """
+
+    folder: Path
+    report: report.Report
+    table: str = field(repr=False)
+    exit_code: Exit
+
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.table
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One benchmark of a task, surveyed and ready to be asked."""
+
+    task: TaskConfig
+    benchmark: Benchmark
+    files: LocalFiles
+    options: Options
+    survey: Survey
+    selection: Selection
+
+    def samples(self) -> Iterator[Sample]:
+        """All samples, with the user's system message in front."""
+        return _samples(self.benchmark, self.files, self.options)
+
+    @property
+    def planned(self) -> dict[str, int]:
+        """Subset -> requests this run will hold."""
+        return self.selection.planned(self.samples())
+
+
+def run_task(
+    task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str],
+    events: Events = Events(),
+) -> dict[str, Result]:
+    """Run a task: each of its benchmarks from loading to report.
+
+    Args:
+        task_cfg: The task, a mapping with its fields, or the path of a task file.
+        events: Who wants to hear of progress.
+
+    Returns:
+        Benchmark name -> its result, in the order asked for.
+
+    Raises:
+        ConfigError: The task is wrong.
+        DataError: The data are.
+        EndpointError: The model service cannot be used.
+        StorageError: The run's folder cannot be written.
+        KeyboardInterrupt: Stopped by the user; what was answered is kept and reported.
+    """
+    task = as_task(task_cfg)
+    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task)]}
+
+
+def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
+    """The task, whichever way it was given."""
+    if isinstance(task_cfg, TaskConfig):
+        return task_cfg
+    if isinstance(task_cfg, Mapping):
+        return TaskConfig.from_dict(task_cfg)
+    return TaskConfig.from_file(task_cfg)
+
+
+def plans(task: TaskConfig) -> Iterator[Plan]:
+    """Yield the plan of each benchmark; all are checked before the first is asked."""
+    if not task.datasets:
+        raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
+    for name in task.datasets:
+        yield plan(task, name)
+
+
+def plan(task: TaskConfig, name: str) -> Plan:
+    """Return the plan of one benchmark.
+
+    Raises:
+        ConfigError: The benchmark or one of its subsets is unknown.
+        DataError: The data are missing, damaged or incomplete.
+    """
+    benchmark = benchmarks.find(name)
+    args = task.dataset_args.get(name, {})
+    options = Options(
+        subsets=tuple(args.get("subset_list") or ()),
+        prompt_template=args.get("prompt_template"),
+        system=args.get("system_prompt"),
+        media_root=Path(task.media_root) if task.media_root else None,
+        extra=args.get("extra_params") or {},
+    )
+    if benchmark.subsets:
+        check_subsets(options.subsets, benchmark.subsets, name)
+    files = locate(args.get("local_path"), name)
+    found = survey(_samples(benchmark, files, options))
+    check_survey(found, files.name, skip_bad_media=task.skip_bad_media)
+    order = [*(options.subsets or benchmark.subsets), *found.counts]
+    counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
+    selection = select(counts, task.limit, task.shard, task.repeats)
+    return Plan(task, benchmark, files, options, found, selection)
+
+
+def _samples(benchmark: Benchmark, files: LocalFiles, options: Options) -> Iterator[Sample]:
+    from mmscore.records import Message
+
+    for sample in benchmark.samples(files, options):
+        if options.system is None:
+            yield sample
+        else:
+            system = Message("system", options.system)
+            others = tuple(m for m in sample.messages if m.role != "system")
+            yield replace(sample, messages=(system, *others))
+
+
+def ask(plan: Plan, events: Events) -> Result:
+    """Ask all samples of a plan and write the report, also when the run is cut short.
+
+    Raises:
+        ConfigError: No model or no endpoint is given.
+        EndpointError: The model service cannot be used.
+        StorageError: The run's folder cannot be written.
+        KeyboardInterrupt: Stopped by the user.
+    """
+    client = Client(service(plan.task))
+    folder = _folder(plan)
+    with (
+        closing(client),
+        closing(journal.AppendFile(folder / journal.PREDICTIONS, events.notice)) as predictions,
+        closing(journal.AppendFile(folder / journal.SCORES, events.notice)) as scores,
+    ):
+        record = _run_record(plan, client, folder)
+        journal.write_json(folder / journal.RUN, record)
+        events.start(plan.benchmark, record["planned"], folder)
+        run = Run(
+            _asking(plan, client, folder, predictions, scores),
+            plan.selection.items(plan.samples()),
+            sum(record["planned"].values()),
+            events.progress,
+            events.notice,
+        )
+        stopped: BaseException | None = None
+        try:
+            run.run()
+        except BaseException as error:
+            stopped = error
+    record["seconds"] = round(record["seconds"] + run.progress.seconds, 3)
+    record["finished"] = None if stopped else _now()
+    record["stopped"] = (str(stopped) or type(stopped).__name__) if stopped else None
+    return _close(folder, record, stopped)
+
+
+def _close(folder: Path, record: Mapping[str, Any], stopped: BaseException | None) -> Result:
+    """Write the run's record and report; what stopped the run is raised after that."""
+    try:
+        journal.write_json(folder / journal.RUN, record)
+        result = reported(folder)
+    except StorageError:
+        if stopped is None:
+            raise
+    if stopped is not None:
+        stopped.add_note(f"run folder: {folder}")
+        raise stopped
+    return result
+
+
+def _asking(
+    plan: Plan,
+    client: Client,
+    folder: Path,
+    predictions: journal.AppendFile,
+    scores: journal.AppendFile,
+) -> Asking:
+    return Asking(
+        benchmark=plan.benchmark,
+        client=client,
+        options=body_options(plan.task),
+        attach=Attacher(_limits(plan.task)).attach,
+        filter=str,
+        predictions=predictions,
+        scores=scores,
+        earlier=_earlier(folder),
+        concurrency=plan.task.eval_batch_size,
+    )
+
+
+def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result:
+    """Build a run's report and write it in its folder.
+
+    Raises:
+        DataError: The folder holds no run.
+        StorageError: The report cannot be written.
+    """
+    from mmscore.report.terminal import render
+
+    run = report.load(folder)
+    built = report.build(run)
+    for name in formats:
+        report.write(built, run, name)
+    failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
+    code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
+    return Result(folder, built, render(built), code)
+
+
+def service(task: TaskConfig) -> Service:
+    """The endpoint of a task.
+
+    Raises:
+        ConfigError: No model or no endpoint is given.
+    """
+    url = task.api_url or os.environ.get("MMSCORE_API_URL") or os.environ.get("OPENAI_BASE_URL")
+    if not url:
+        raise ConfigError("no endpoint given", hint="give --api-url or set MMSCORE_API_URL")
+    if not task.model:
+        raise ConfigError("no model given", hint="give the name the endpoint knows with --model")
+    key = task.api_key or os.environ.get("MMSCORE_API_KEY") or os.environ.get("OPENAI_API_KEY")
+    options = task.generation_config
+    return Service(
+        url=completions_url(url),
+        model=task.model,
+        api_key=resolve_secret(key),
+        stream=bool(task.stream if task.stream is not None else options.get("stream", False)),
+        timeout=float(task.timeout or options.get("timeout") or DEFAULT_TIMEOUT),
+        retries=int(
+            task.retries if task.retries is not None else options.get("retries", DEFAULT_RETRIES)
+        ),
+        think="reference" if task.think == "reference" else "strict",
+    )
+
+
+def body_options(task: TaskConfig) -> dict[str, Any]:
+    """The generation options as they go into the request body."""
+    options = {k: v for k, v in task.generation_config.items() if k not in CLIENT_OPTIONS}
+    extra = options.pop("extra_body", None)
+    if isinstance(extra, Mapping):
+        options.update(extra)  # as the OpenAI client does
+    if service(task).stream:
+        options = {"stream": True, "stream_options": {"include_usage": True}, **options}
+    return options
+
+
+def preview(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield subset and body of the first request of each subset, media shortened."""
+    attach = Attacher(_limits(plan.task)).attach
+    shown: set[str] = set()
+    for _, sample, _ in plan.selection.items(plan.samples()):
+        if sample.subset in shown:
+            continue
+        shown.add(sample.subset)
+        attachments = [attach(medium) for medium in media_of(sample.messages)]
+        short = [
+            replace(a, payload=a.payload[:48] + f"...({len(a.payload)} bytes)".encode())
+            for a in attachments
+        ]
+        model = plan.task.model or ""
+        request = build_request(model, sample.messages, short, body_options(plan.task))
+        yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
+
+
+def _limits(task: TaskConfig) -> Limits:
+    size = task.max_image_bytes
+    return Limits(
+        max_image_bytes=size if isinstance(size, int) else None,
+        min_side=task.min_side,
+        max_pixels=task.max_pixels,
+    )
+
+
+def _folder(plan: Plan) -> Path:
+    task = plan.task
+    if task.resume:
+        folder = Path(task.resume)
+        journal.read_json(folder / journal.RUN)
+        return folder
+    if task.out:
+        out = Path(task.out)
+        return journal.use_folder(out / plan.benchmark.name if len(task.datasets) > 1 else out)
+    return journal.new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
+
+
+def _earlier(folder: Path) -> Earlier:
+    predictions = {
+        (record["id"], record["repeat"]): record
+        for record in journal.read_records(folder / journal.PREDICTIONS)
+    }
+    kept = {key: record for key, record in predictions.items() if record["status"] in SCORED}
+    scored = frozenset(
+        (record["id"], record["repeat"]) for record in journal.read_records(folder / journal.SCORES)
+    )
+    return Earlier({key: record["request"] for key, record in kept.items()}, kept, scored)
+
+
+def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
+    task, benchmark = plan.task, plan.benchmark
+    before = journal.read_json(folder / journal.RUN) if task.resume else {}
+    return {
+        "schema_version": 1,
+        "benchmark": {
+            "name": benchmark.name,
+            "title": benchmark.title,
+            "metrics": list(benchmark.metrics),
+            "subsets": dict(benchmark.subsets),
+            "groups": list(benchmark.groups),
+        },
+        "model": task.model,
+        "endpoint": client.place,
+        "config": stored_config(task),
+        "versions": versions(),
+        "fingerprints": {
+            "data": plan.files.fingerprint(),
+            "prompt": _prompt_fingerprint(plan),
+            "scorer": benchmark.scorer,
+        },
+        "planned": plan.planned,
+        "repeats": task.repeats,
+        "shard": task.shard,
+        "started": before.get("started") or _now(),
+        "finished": None,
+        "seconds": float(before.get("seconds") or 0.0),
+        "stopped": "not finished",
+        "judge": None,
+    }
+
+
+def stored_config(task: TaskConfig) -> dict[str, Any]:
+    """The task as a run keeps it: what was set, without secrets."""
+    default = asdict(TaskConfig())
+    values = {
+        name: value
+        for name, value in asdict(task).items()
+        if name not in NOT_STORED and value != default[name]
+    }
+    if "api_url" in values:
+        parts = urlsplit(values["api_url"])
+        values["api_url"] = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return values
+
+
+def versions() -> dict[str, str]:
+    """The versions a score depends on."""
+    from mmscore import __version__
+    from mmscore.answers import CORE_VERSION
+
+    return {"mmscore": __version__, "core": CORE_VERSION, "python": sys.version.split()[0]}
+
+
+def _prompt_fingerprint(plan: Plan) -> str:
+    used = plan.options.prompt_template or dict(plan.benchmark.prompt)
+    text = json.dumps([used, plan.options.system], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+__all__ = ["Events", "Plan", "Result", "TaskConfig", "ask", "plan", "plans", "run_task"]

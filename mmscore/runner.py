@@ -1,0 +1,356 @@
+"""Samples in, records out: a window of workers, each taking the next sample as it is done.
+
+There are no batches, so one slow reply holds up nobody. A worker reads a sample's media, asks,
+scores and writes before it takes the next; memory depends on the number of workers, not samples.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmscore.benchmarks.base import Benchmark
+from mmscore.client import Client, hint_for
+from mmscore.errors import DataError, EndpointError
+from mmscore.journal import AppendFile
+from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
+from mmscore.wire import Attachment, Request, build_request, media_of, text_of
+
+STOP_AT_ONCE = frozenset({401, 403, 404})
+"""Statuses that no other sample will escape: the first one stops a run without any answer."""
+
+_STOP_WAIT = 0.2
+
+Item = tuple[int, Sample, int]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is; one value per event, safe to keep.
+
+    Attributes:
+        total: Requests planned in this run, kept ones included.
+        kept: Samples whose earlier reply still holds.
+        done: Samples that ended, kept ones included.
+        failed: Samples that ended without a reply.
+        right: Sum of the primary metric over the scored ones.
+        scored: Samples with a primary metric.
+        requests: Attempts sent.
+        seconds: Since asking began.
+    """
+
+    total: int
+    kept: int = 0
+    done: int = 0
+    failed: int = 0
+    right: float = 0.0
+    scored: int = 0
+    requests: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier run of the same folder left.
+
+    Attributes:
+        replies: `(id, repeat)` -> hash of the request a scored reply belongs to.
+        predictions: The records of those replies.
+        scored: Keys that have a score record.
+    """
+
+    replies: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    predictions: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
+    scored: frozenset[tuple[str, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """All that asking needs, as values and functions.
+
+    Attributes:
+        benchmark: What reads and scores a reply.
+        client: What sends a request.
+        options: Generation options for each request body.
+        attach: Turns a medium into what is sent; raises DataError for a broken one.
+        filter: What happens to a reply before it is parsed.
+        predictions: Where replies are written.
+        scores: Where scores are written.
+        earlier: What need not be asked again.
+        concurrency: Requests in flight.
+    """
+
+    benchmark: Benchmark
+    client: Client
+    options: Mapping[str, Any]
+    attach: Callable[[Media], Attachment]
+    filter: Callable[[str], str]
+    predictions: AppendFile
+    scores: AppendFile
+    earlier: Earlier
+    concurrency: int
+
+
+def score_record(
+    benchmark: Benchmark, sample: Sample, repeat: int, text: str, keep: Callable[[str], str]
+) -> dict[str, Any]:
+    """The score record of a reply: what was read out of it, by which rule, and its metrics."""
+    extracted = benchmark.parse(keep(text), sample)
+    return {
+        "id": sample.id,
+        "repeat": repeat,
+        "extracted": extracted.value,
+        "rule": extracted.rule,
+        "metrics": dict(benchmark.score(extracted.value, sample)),
+    }
+
+
+class Run:
+    """One asking of all items; `run` returns when all ended or the run was stopped."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        items: Iterator[Item],
+        total: int,
+        on_progress: Callable[[Progress], None],
+        notice: Callable[[str], None],
+    ) -> None:
+        self.asking = asking
+        self.progress = Progress(total)
+        self.changed = 0
+        self._items = items
+        self._on_progress = on_progress
+        self._notice = notice
+        self._take_lock = threading.Lock()
+        self._count_lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._error: BaseException | None = None
+        self._answered = False
+        self._failures_in_a_row = 0
+        self._started = time.monotonic()
+
+    def run(self) -> Progress:
+        """Ask everything.
+
+        Raises:
+            EndpointError: The endpoint is unusable; what was answered is kept.
+            MmscoreError: The data or the run's folder failed.
+            KeyboardInterrupt: Asked to stop; what was in flight has been finished and written.
+        """
+        count = max(1, min(self.asking.concurrency, self.progress.total))
+        threads = [
+            threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
+            for number in range(count)
+        ]
+        for thread in threads:
+            thread.start()
+        interrupted = self._wait_for(threads)
+        self.progress.seconds = time.monotonic() - self._started
+        self._on_progress(self.progress)
+        if self.changed:
+            self._notice(
+                f"{self.changed} earlier replies were to other requests (model, prompt, options or "
+                "images changed) and were asked again"
+            )
+        if self._error is not None:
+            raise self._error
+        if interrupted:
+            raise KeyboardInterrupt
+        return self.progress
+
+    def _wait_for(self, threads: list[threading.Thread]) -> bool:
+        """Wait for the workers; return whether the user asked to stop."""
+        interruptions = 0
+        while True:
+            try:
+                for thread in threads:
+                    while thread.is_alive():
+                        thread.join(_STOP_WAIT)
+                return interruptions > 0
+            except KeyboardInterrupt:
+                interruptions += 1
+                self._stopping.set()
+                if interruptions == 1:
+                    self._notice(
+                        "stopping: finishing the requests in flight (Ctrl-C again to drop them)"
+                    )
+                else:
+                    self.asking.client.abort()
+
+    def _work(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                with self._take_lock:
+                    item = next(self._items, None)
+                if item is None:
+                    return
+                self._one(*item)
+        except BaseException as error:
+            self._stop(error)
+
+    def _stop(self, error: BaseException) -> None:
+        with self._count_lock:
+            if self._error is None:
+                self._error = error
+            self._stopping.set()
+        # Those who wait for a next attempt need not: their samples are asked on resume.
+        self.asking.client.stopped.set()
+
+    def _one(self, index: int, sample: Sample, repeat: int) -> None:
+        asking = self.asking
+        try:
+            attachments = [asking.attach(medium) for medium in media_of(sample.messages)]
+            request = build_request(
+                asking.client.service.model, sample.messages, attachments, asking.options
+            )
+        except DataError as error:
+            reply = Reply(status="bad_media", error=error.message)
+            self._record(index, sample, repeat, reply, None, ())
+            return
+        if self._keep(sample, repeat, request):
+            return
+        reply = asking.client.ask(request.body)
+        if self._cut_short(reply):
+            return
+        self._record(index, sample, repeat, reply, request, attachments)
+        self._judge_endpoint(reply)
+
+    def _keep(self, sample: Sample, repeat: int, request: Request) -> bool:
+        """Whether an earlier reply to the very same request stands."""
+        earlier, key = self.asking.earlier, (sample.id, repeat)
+        known = earlier.replies.get(key)
+        if known is None:
+            return False
+        if known != request.hash:
+            with self._count_lock:
+                self.changed += 1
+            return False
+        prediction = earlier.predictions[key]
+        score = score_record(
+            self.asking.benchmark, sample, repeat, prediction["reply"], self.asking.filter
+        )
+        if key not in earlier.scored:
+            self.asking.scores.append(score)
+        self._count(prediction["status"], score["metrics"], kept=True)
+        return True
+
+    def _cut_short(self, reply: Reply) -> bool:
+        """Whether the reply failed only because the run was told to stop."""
+        return self._stopping.is_set() and reply.status in FAILED
+
+    def _record(
+        self,
+        index: int,
+        sample: Sample,
+        repeat: int,
+        reply: Reply,
+        request: Request | None,
+        attachments: tuple[Attachment, ...] | list[Attachment],
+    ) -> None:
+        asking = self.asking
+        asking.predictions.append(
+            prediction_record(index, sample, repeat, reply, request, attachments)
+        )
+        metrics: Mapping[str, float] = {}
+        if reply.status in SCORED:
+            score = score_record(asking.benchmark, sample, repeat, reply.text, asking.filter)
+            asking.scores.append(score)
+            metrics = score["metrics"]
+        self._count(reply.status, metrics, requests=reply.attempts)
+
+    def _count(
+        self,
+        status: Status,
+        metrics: Mapping[str, float],
+        *,
+        requests: int = 0,
+        kept: bool = False,
+    ) -> None:
+        value = metrics.get(self.asking.benchmark.metrics[0])
+        with self._count_lock:
+            progress = self.progress
+            progress.done += 1
+            progress.kept += kept
+            progress.failed += status in FAILED
+            progress.requests += requests
+            if value is not None:
+                progress.scored += 1
+                progress.right += value
+            progress.seconds = time.monotonic() - self._started
+            self._on_progress(progress)
+
+    def _judge_endpoint(self, reply: Reply) -> None:
+        """Stop the run where the endpoint, not the samples, is what fails."""
+        with self._count_lock:
+            if reply.status in SCORED:
+                self._answered = True
+                self._failures_in_a_row = 0
+                return
+            self._failures_in_a_row += 1
+            failures, answered = self._failures_in_a_row, self._answered
+        unreachable = not self.asking.client.reached and reply.status == "error"
+        if not answered and (unreachable or reply.http_status in STOP_AT_ONCE):
+            raise self._unusable(reply, "")
+        enough = max(8, 2 * self.asking.concurrency) if answered else min(8, self.progress.total)
+        if failures >= enough:
+            words = "in a row" if answered else "of the first requests"
+            raise self._unusable(reply, f" ({failures} failures {words})")
+
+    def _unusable(self, reply: Reply, more: str) -> EndpointError:
+        place = self.asking.client.place
+        hint = hint_for(reply.http_status, reply.error or "")
+        return EndpointError(
+            f"the endpoint {place} cannot be used: {reply.error}{more}",
+            hint=hint or "check that the server runs and --api-url; go on later with --resume",
+        )
+
+
+def prediction_record(
+    index: int,
+    sample: Sample,
+    repeat: int,
+    reply: Reply,
+    request: Request | None,
+    attachments: tuple[Attachment, ...] | list[Attachment],
+) -> dict[str, Any]:
+    """The line that `predictions.jsonl` keeps of a sample; it alone suffices to score again."""
+    return {
+        "id": sample.id,
+        "repeat": repeat,
+        "subset": sample.subset,
+        "index": index,
+        "request": request.hash if request else None,
+        "status": reply.status,
+        "reply": reply.text,
+        "reasoning": reply.reasoning,
+        "finish_reason": reply.finish_reason,
+        "usage": {
+            "prompt_tokens": reply.usage.prompt_tokens,
+            "completion_tokens": reply.usage.completion_tokens,
+        },
+        "seconds": round(reply.seconds, 6),
+        "first_token_seconds": reply.first_token_seconds,
+        "attempts": reply.attempts,
+        "error": reply.error,
+        "media": [attachment.note for attachment in attachments],
+        "question": text_of(sample.messages),
+        "target": sample.target,
+        "choices": list(sample.choices),
+        "metadata": dict(sample.metadata),
+    }
+
+
+def sample_of(record: Mapping[str, Any]) -> Sample:
+    """The sample that a prediction record tells of, without its messages."""
+    return Sample(
+        id=record["id"],
+        subset=record["subset"],
+        messages=(),
+        target=record["target"],
+        choices=tuple(record["choices"]),
+        metadata=record["metadata"],
+    )

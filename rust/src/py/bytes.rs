@@ -1,0 +1,232 @@
+//! Archives, media types and data URIs for Python.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::Result;
+use crate::media;
+use crate::zip::{Directory, FileZip, Opening};
+
+/// Fills a new `bytes` object of known length without the interpreter's lock.
+fn filled(
+    py: Python<'_>,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]) -> Result<()> + Send,
+) -> PyResult<Bound<'_, PyBytes>> {
+    PyBytes::new_with(py, length, |out| Ok(py.detach(|| fill(out))?))
+}
+
+fn size_of(directory: &Directory, index: usize) -> Result<usize> {
+    // A size beyond usize is beyond every limit too, and refused by `span`.
+    Ok(usize::try_from(directory.member(index)?.size).unwrap_or(usize::MAX))
+}
+
+/// The member's bytes as a data URI; the type is sniffed where none is given.
+fn member_uri(
+    directory: &Directory,
+    index: usize,
+    span: &[u8],
+    mime: Option<&str>,
+) -> Result<Vec<u8>> {
+    let bytes = directory.decode(index, span)?;
+    let mime = mime.or_else(|| media::sniff(&bytes)).unwrap_or("application/octet-stream");
+    Ok(media::data_uri(mime, &bytes))
+}
+
+#[pyclass(frozen, module = "mmscore._core")]
+pub(super) struct Zip {
+    zip: FileZip,
+}
+
+#[pymethods]
+impl Zip {
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(Self { zip: py.detach(|| FileZip::open(path))? })
+    }
+
+    fn __len__(&self) -> usize {
+        self.zip.directory().len()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.zip.directory().names().map(Into::into).collect()
+    }
+
+    fn name(&self, index: usize) -> PyResult<String> {
+        Ok(self.zip.directory().member(index)?.name.into_owned())
+    }
+
+    fn size(&self, index: usize) -> PyResult<u64> {
+        Ok(self.zip.directory().member(index)?.size)
+    }
+
+    fn find(&self, py: Python<'_>, name: &str) -> PyResult<usize> {
+        Ok(py.detach(|| self.zip.directory().find(name))?)
+    }
+
+    fn get(&self, py: Python<'_>, name: &str) -> PyResult<Option<usize>> {
+        Ok(py.detach(|| self.zip.directory().get(name))?)
+    }
+
+    fn read<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let span = py.detach(|| self.zip.read_span(index))?;
+        let directory = self.zip.directory();
+        filled(py, size_of(directory, index)?, |out| directory.decode_into(index, &span, out))
+    }
+
+    #[pyo3(signature = (index, mime=None))]
+    fn data_uri<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        mime: Option<&str>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let uri = py.detach(|| {
+            member_uri(self.zip.directory(), index, &self.zip.read_span(index)?, mime)
+        })?;
+        Ok(PyBytes::new(py, &uri))
+    }
+}
+
+#[pyclass(frozen, module = "mmscore._core")]
+pub(super) struct ZipOpening {
+    opening: Mutex<Opening>,
+}
+
+#[pymethods]
+impl ZipOpening {
+    #[new]
+    fn new(archive: String, size: u64) -> Self {
+        Self { opening: Mutex::new(Opening::new(archive, size)) }
+    }
+
+    fn need(&self) -> (u64, u64) {
+        let range = self.opening.lock().unwrap_or_else(PoisonError::into_inner).need();
+        (range.start, range.end)
+    }
+
+    fn feed(&self, py: Python<'_>, data: &[u8]) -> PyResult<Option<ZipDirectory>> {
+        let directory = py.detach(|| {
+            self.opening.lock().unwrap_or_else(PoisonError::into_inner).feed(data.to_vec())
+        })?;
+        Ok(directory.map(|directory| ZipDirectory { directory: Arc::new(directory) }))
+    }
+}
+
+#[pyclass(frozen, module = "mmscore._core")]
+pub(super) struct ZipDirectory {
+    directory: Arc<Directory>,
+}
+
+#[pymethods]
+impl ZipDirectory {
+    fn __len__(&self) -> usize {
+        self.directory.len()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.directory.names().map(Into::into).collect()
+    }
+
+    fn name(&self, index: usize) -> PyResult<String> {
+        Ok(self.directory.member(index)?.name.into_owned())
+    }
+
+    fn size(&self, index: usize) -> PyResult<u64> {
+        Ok(self.directory.member(index)?.size)
+    }
+
+    fn find(&self, py: Python<'_>, name: &str) -> PyResult<usize> {
+        Ok(py.detach(|| self.directory.find(name))?)
+    }
+
+    fn get(&self, py: Python<'_>, name: &str) -> PyResult<Option<usize>> {
+        Ok(py.detach(|| self.directory.get(name))?)
+    }
+
+    fn span(&self, index: usize) -> PyResult<(u64, u64)> {
+        let range = self.directory.span(index)?;
+        Ok((range.start, range.end))
+    }
+
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        data: &[u8],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        // Refuses what must not be read before its size is believed.
+        self.directory.span(index)?;
+        let length = size_of(&self.directory, index)?;
+        filled(py, length, |out| self.directory.decode_into(index, data, out))
+    }
+}
+
+#[pyclass(frozen, get_all, module = "mmscore._core")]
+pub(super) struct Look {
+    width: u32,
+    height: u32,
+    complete: bool,
+    orientation: u8,
+    bits: u8,
+    channels: u8,
+    transparent: bool,
+}
+
+#[pyfunction]
+#[pyo3(signature = (data, /))]
+pub(super) fn sniff(data: &[u8]) -> Option<&'static str> {
+    media::sniff(data)
+}
+
+#[pyfunction]
+#[pyo3(signature = (data, /))]
+pub(super) fn look(py: Python<'_>, data: &[u8]) -> Option<Look> {
+    let seen = py.detach(|| media::look(data))?;
+    Some(Look {
+        width: seen.width,
+        height: seen.height,
+        complete: seen.complete,
+        orientation: seen.orientation,
+        bits: seen.bits,
+        channels: seen.channels,
+        transparent: seen.transparent,
+    })
+}
+
+#[pyfunction]
+#[pyo3(signature = (data, mime, /))]
+pub(super) fn data_uri<'py>(
+    py: Python<'py>,
+    data: &[u8],
+    mime: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    filled(py, media::data_uri_len(mime, data.len()), |out| {
+        media::write_data_uri(mime, data, out);
+        Ok(())
+    })
+}
+
+#[pyfunction]
+#[pyo3(signature = (text, /))]
+pub(super) fn decode_base64<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = if let Ok(text) = text.cast::<PyString>() {
+        // A lone surrogate is no base64 character either; lossy text says so at its position.
+        let text = text.to_string_lossy();
+        py.detach(|| media::decode_base64(text.as_bytes()))?
+    } else if let Ok(text) = text.cast::<PyBytes>() {
+        let text = text.as_bytes();
+        py.detach(|| media::decode_base64(text))?
+    } else {
+        return Err(PyTypeError::new_err("text must be str or bytes"));
+    };
+    Ok(PyBytes::new(py, &bytes))
+}

@@ -1,0 +1,154 @@
+//! Finding a member: by its whole name, else by the one name that ends in what was asked.
+
+use std::borrow::Cow;
+
+use super::{Directory, Fault, name, nearest};
+use crate::Result;
+
+/// How many names an error about an ambiguous one lists.
+const SHOWN_CANDIDATES: usize = 5;
+
+/// A member in the index of names: 20 bits of a hash of its last part, 20 bits of a hash of its
+/// whole name, 24 bits of its number. Sorted, members with the same last part lie side by side, and
+/// among them those with the same name. 8 bytes, where a map of owned names would take 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Slot(u64);
+
+const HASH_BITS: u32 = 20;
+const MEMBER_BITS: u32 = 24;
+
+/// More members than a directory of 512 MiB can hold.
+pub(super) const MAX_MEMBERS: usize = 1 << MEMBER_BITS;
+
+impl Slot {
+    pub(super) fn new(key: u64, name: &str, member: usize) -> Self {
+        let top_bits = |text| hash(key, text) >> (u64::BITS - HASH_BITS);
+        let (last_part, name) = (top_bits(name::last_part(name)), top_bits(name));
+        Self(last_part << (HASH_BITS + MEMBER_BITS) | name << MEMBER_BITS | member as u64)
+    }
+
+    fn member(self) -> usize {
+        usize::try_from(self.0 & (MAX_MEMBERS as u64 - 1)).unwrap_or(0)
+    }
+
+    fn hashes(self) -> u64 {
+        self.0 >> MEMBER_BITS
+    }
+
+    fn last_part(self) -> u64 {
+        self.0 >> (HASH_BITS + MEMBER_BITS)
+    }
+}
+
+/// The members whose slots give this value, which must be one they are sorted by.
+fn equal_by(slots: &[Slot], part: impl Fn(Slot) -> u64, value: u64) -> impl Iterator<Item = usize> {
+    let first = slots.partition_point(|&slot| part(slot) < value);
+    let rest = slots.get(first..).unwrap_or_default().iter();
+    rest.take_while(move |&&slot| part(slot) == value).map(|slot| slot.member())
+}
+
+/// Members whose name a later one has too, sorted: of equal names the last wins, as in `CPython`.
+pub(super) fn hidden_duplicates<'a>(
+    slots: &[Slot],
+    name_of: impl Fn(usize) -> Cow<'a, str>,
+) -> Vec<usize> {
+    let mut hidden = Vec::new();
+    for alike in slots.chunk_by(|left, right| left.hashes() == right.hashes()) {
+        if alike.len() == 1 {
+            continue;
+        }
+        // Different names that share both hashes are rare, so this list holds a name or two.
+        let mut kept: Vec<Cow<'_, str>> = Vec::new();
+        for slot in alike.iter().rev() {
+            let name = name_of(slot.member());
+            if kept.contains(&name) {
+                hidden.push(slot.member());
+            } else {
+                kept.push(name);
+            }
+        }
+    }
+    hidden.sort_unstable();
+    hidden
+}
+
+/// Hashes text eight bytes at a time by multiplying and folding. The key is random for each
+/// directory, so a hostile archive cannot choose names that collide.
+fn hash(key: u64, text: &str) -> u64 {
+    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fold = |left: u64, right: u64| {
+        let high = (u128::from(left) * u128::from(right)) >> u64::BITS;
+        left.wrapping_mul(right) ^ high as u64
+    };
+    let mut state = key ^ (text.len() as u64).wrapping_mul(MULTIPLIER);
+    for chunk in text.as_bytes().chunks(8) {
+        let mut word = [0; 8];
+        word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
+        state = fold(state ^ u64::from_le_bytes(word), key | 1) ^ MULTIPLIER;
+    }
+    fold(state, MULTIPLIER)
+}
+
+impl Directory {
+    /// The index of the member with this name, else of the only one whose name ends in it, whole
+    /// parts compared (`b.jpg` finds `a/b.jpg`, not `ab.jpg`; `\` counts as `/`).
+    ///
+    /// # Errors
+    /// [`Error::Zip`](crate::Error::Zip): no such member (the nearest is named), several
+    /// (they are listed), or a name that leads out of the archive.
+    pub fn find(&self, wanted: &str) -> Result<usize> {
+        self.get(wanted)?.ok_or_else(|| {
+            let nearest = nearest::nearest(wanted, self.names());
+            self.fault(Fault::Missing { name: wanted.to_owned(), nearest })
+        })
+    }
+
+    /// As [`find`](Self::find), but `None` for no such member: cheap for thousands of misses.
+    ///
+    /// # Errors
+    /// [`Error::Zip`](crate::Error::Zip): several members, or a name that leads out.
+    pub fn get(&self, wanted: &str) -> Result<Option<usize>> {
+        if name::escapes(wanted) {
+            return Err(self.fault(Fault::Escapes { name: wanted.to_owned() }));
+        }
+        let exact =
+            equal_by(&self.slots, Slot::hashes, Slot::new(self.hash_key, wanted, 0).hashes())
+                .find(|&index| self.name_of(index) == wanted);
+        if exact.is_some() {
+            return Ok(exact);
+        }
+        self.get_by_suffix(wanted)
+    }
+
+    fn get_by_suffix(&self, wanted: &str) -> Result<Option<usize>> {
+        let suffix = name::normal(wanted);
+        let last_part = Slot::new(self.hash_key, &suffix, 0).last_part();
+        let mut all: Vec<usize> = equal_by(&self.slots, Slot::last_part, last_part)
+            .filter(|&index| ends_in(&name::normal(&self.name_of(index)), &suffix))
+            .collect();
+        all.sort_unstable();
+        let (escaping, inside): (Vec<usize>, Vec<usize>) =
+            all.into_iter().partition(|&index| name::escapes(&self.name_of(index)));
+        match (inside.as_slice(), escaping.first()) {
+            ([], None) => Ok(None),
+            ([], Some(&index)) => {
+                Err(self.fault(Fault::Escapes { name: self.name_of(index).into_owned() }))
+            }
+            ([index], _) => Ok(Some(*index)),
+            (several, _) => Err(self.fault(Fault::Ambiguous {
+                name: wanted.to_owned(),
+                candidates: several
+                    .iter()
+                    .take(SHOWN_CANDIDATES)
+                    .map(|&index| self.name_of(index).into_owned())
+                    .collect(),
+                count: several.len(),
+            })),
+        }
+    }
+}
+
+/// Whether `name` is `suffix` or ends in it after a separator.
+fn ends_in(name: &str, suffix: &str) -> bool {
+    name.strip_suffix(suffix).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
