@@ -87,7 +87,7 @@ def _score_choices(replies: Sequence[str], targets: Targets, choices: Choices) -
         counts: int | list[int] = choices
     else:
         counts = [_count(options) for options in _one_for_each(choices, len(replies))]
-    single = [_single(target) for target in targets]
+    single = [it if isinstance(it, str) else _single(it) for it in targets]
     return [
         {"extracted": extracted, "accuracy": accuracy}
         for extracted, _, accuracy in _core.score_choices(replies, single, counts, "en", False)
@@ -102,10 +102,8 @@ def _score_options(replies: Sequence[str], targets: Targets, choices: Choices) -
     ]
 
 
-def _single(target: str | Sequence[str]) -> str:
+def _single(target: Sequence[str]) -> str:
     """The one reference answer; "" where there is none or more than one, which is not scored."""
-    if isinstance(target, str):
-        return target
     answers = {answer.strip() for answer in target} - {""}
     return answers.pop() if len(answers) == 1 else ""
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support import load_cases
 
 from mmscore import answers
 from mmscore.errors import DataError
 from mmscore.records import Extracted
 from mmscore.scoring import SCORERS, score_replies
 
-ROOT = Path(__file__).parent.parent
-CASES = ROOT / "tests" / "cases"
-SHARED = Path(os.environ.get("MMSCORE_SHARED", ROOT.parent / "shared"))
-
 
 def table(name: str) -> list[Any]:
-    rows = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
-    return [pytest.param(row["input"], row["expected"], id=row["why"]) for row in rows]
+    return [pytest.param(row["input"], row["expected"], id=row["why"]) for row in load_cases(name)]
 
 
 @pytest.mark.parametrize(("answer", "expected"), table("normalize"))
@@ -169,14 +162,6 @@ def test_scoring_imports_neither_requests_nor_pillow() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def golden(name: str) -> Iterator[dict[str, Any]]:
-    path = SHARED / "golden" / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip(f"no golden file {path}, set MMSCORE_SHARED")
-    with path.open(encoding="utf-8", newline="\n") as lines:
-        yield from map(json.loads, lines)
-
-
 def scored(benchmark: str, given: dict[str, Any]) -> dict[str, Any]:
     (row,) = score_replies(benchmark, [given["prediction"]], [given["reference"]])
     return {"acc" if name == "accuracy" else name: value for name, value in row.items()}
@@ -205,7 +190,7 @@ GOLDEN: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_every_golden_line(name: str) -> None:
+def test_every_golden_line(name: str, golden: Callable[[str], list[dict[str, Any]]]) -> None:
     differing = []
     for line in golden(name):
         try:

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use crate::answer::{self, CountRule, LineRule};
 use crate::choice::{self, ChoiceRule, Question};
-use crate::normalize::normalize;
+use crate::normalize::Comparison;
 use crate::option_inference::{self, OptionRule};
 use crate::pystr::{self, Integer, NotAnInteger};
 use crate::{Error, Result};
@@ -84,9 +84,10 @@ pub fn score_lines<'r, S: AsRef<str>>(
     targets: &[S],
 ) -> Result<Vec<LineScore<'r>>> {
     same_length(replies.len(), targets.len(), "targets")?;
+    let mut comparison = Comparison::default();
     let score = |(reply, target): (&'r S, &S)| {
         let (extracted, rule) = answer::answer_line(reply.as_ref());
-        LineScore { extracted, rule, correct: normalize(extracted) == normalize(target.as_ref()) }
+        LineScore { extracted, rule, correct: comparison.equal(extracted, target.as_ref()) }
     };
     Ok(replies.iter().zip(targets).map(score).collect())
 }
