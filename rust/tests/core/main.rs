@@ -5,4 +5,5 @@
 
 mod media;
 mod metrics;
+mod text;
 mod zip;
