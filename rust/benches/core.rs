@@ -2,7 +2,11 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
-fn benchmarks(_criterion: &mut Criterion) {}
+mod bytes;
+
+fn benchmarks(criterion: &mut Criterion) {
+    bytes::benchmarks(criterion);
+}
 
 criterion_group!(benches, benchmarks);
 criterion_main!(benches);
