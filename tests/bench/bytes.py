@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 RUNS = 9
@@ -76,7 +77,7 @@ def data_uri_made() -> None:
     image = bytes(range(256)) * 19_532
     prefix = b"data:image/jpeg;base64,"
     assert _core.data_uri(image, "image/jpeg") == prefix + base64.b64encode(image)
-    ways = {
+    ways: dict[str, Callable[[], object]] = {
         "mmscore": lambda: _core.data_uri(image, "image/jpeg"),
         "base64.b64encode": lambda: prefix + base64.b64encode(image),
         "copy": lambda: bytearray(image),
