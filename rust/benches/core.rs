@@ -1,10 +1,12 @@
 //! Benchmarks of the core on real shapes: `cargo bench`.
 
+mod bytes;
 mod text;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn benchmarks(criterion: &mut Criterion) {
+    bytes::benchmarks(criterion);
     text::benchmarks(criterion);
 }
 
