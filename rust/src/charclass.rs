@@ -22,6 +22,13 @@ pub(crate) fn python_word(c: char) -> bool {
     c.is_alphanumeric() && !circled_letter && !in_ranges(c, tables::MARKS)
 }
 
+/// `str.islower` of one character in the reference's Unicode 14; Unicode changed six since.
+pub(crate) fn python_lower(c: char) -> bool {
+    let was_lower = c == '\u{295}';
+    let became_lower = matches!(c, '\u{10FC}' | '\u{A7F2}'..='\u{A7F4}' | '\u{AB69}');
+    was_lower || (c.is_lowercase() && !became_lower)
+}
+
 /// `\s` of `regex`: White_Space and nothing else.
 pub(crate) fn regex_space(c: char) -> bool {
     c.is_whitespace()

@@ -304,7 +304,7 @@ impl<'a> Token<'a> {
     }
 
     fn starts_lower(&self) -> bool {
-        self.text.chars().next().is_some_and(char::is_lowercase)
+        self.text.chars().next().is_some_and(python_lower)
     }
 
     /// The decision about this token once the next one is known (sections 4.1 to 4.3 of the paper).
