@@ -12,6 +12,32 @@ pub(crate) fn python_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
+/// `str.split()`: hands each word between white space to `sink`.
+pub(crate) fn python_split<'a>(text: &'a str, mut sink: impl FnMut(&'a str)) {
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        // All other white space starts with one of these bytes.
+        let space = match byte {
+            b'\t'..=b'\r' | 0x1c..=b' ' => 1,
+            0xC2 | 0xE1..=0xE3 => {
+                char_at(text, at).filter(|&c| python_space(c)).map_or(0, char::len_utf8)
+            }
+            _ => 0,
+        };
+        if space > 0 {
+            if start < at {
+                sink(slice(text, start, at));
+            }
+            start = at + space;
+        }
+        at += space.max(1);
+    }
+    if start < at {
+        sink(slice(text, start, at));
+    }
+}
+
 /// `\w` of `re`: `str.isalnum` or the underscore, so marks and circled letters are out.
 pub(crate) fn python_word(c: char) -> bool {
     if c.is_ascii() {
