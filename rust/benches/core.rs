@@ -1,12 +1,14 @@
 //! Benchmarks of the core on real shapes: `cargo bench`.
 
 mod bytes;
+mod metrics;
 mod text;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn benchmarks(criterion: &mut Criterion) {
     bytes::benchmarks(criterion);
+    metrics::benchmarks(criterion);
     text::benchmarks(criterion);
 }
 
