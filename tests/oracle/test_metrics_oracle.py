@@ -10,7 +10,9 @@ import pytest
 from mmscore import _core
 
 for package in ("nltk", "jieba", "rouge_chinese"):
-    pytest.importorskip(package, reason=f"the package whose behaviour is promised is absent: {package}")
+    pytest.importorskip(
+        package, reason=f"the package whose behaviour is promised is absent: {package}"
+    )
 
 import metric_reference as reference
 
