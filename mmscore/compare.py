@@ -6,16 +6,15 @@ intervals that overlap, an unpaired z-test) misses differences that are there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mmscore.errors import DataError
-from mmscore.records import FAILED
 from mmscore.report.boxes import Style, box, clean, plain
 from mmscore.report.folder import Key, Run, key
 from mmscore.report.labels import metric_labels, number, percent
-from mmscore.stats import bootstrap, mcnemar, mean
+from mmscore.stats import bootstrap, mcnemar, mean, total
 
 SCHEMA = 1
 """The version of the JSON form."""
@@ -63,7 +62,7 @@ class Comparison:
         lost: Worse in the second run.
         both: Fully right in both.
         neither: Not fully right in either, and equal.
-        p: McNemar's exact two-sided p; None where a score is neither 0 nor 1.
+        p: McNemar's exact two-sided p; None where a score is neither 0 nor 1, or samples repeat.
         subsets: Subset -> (pairs, first mean, second mean, gained, lost).
         flips: Every sample that differs, losses first.
         warnings: What makes the comparison doubtful.
@@ -104,40 +103,47 @@ def compare(
         DataError: The runs are of unlike benchmarks or data, or a metric is not in both.
     """
     warnings = _alike(first, second, force)
-    before_lines, after_lines = _scored(first), _scored(second)
-    metric = metric or _metric(first, before_lines, after_lines)
-    before = _values(before_lines, metric, first)
-    after = _values(after_lines, metric, second)
-    shared = [key(p) for p in first.predictions if key(p) in before and key(p) in after]
-    values = [(before[k], after[k]) for k in shared]
+    lines = _scored(first), _scored(second)
+    metric = metric or _metric(first, *lines)
+    before, after = _values(lines[0], metric, first), _values(lines[1], metric, second)
+    both_scored = [p for p in first.predictions if key(p) in before and key(p) in after]
+    pairs = {key(p): (before[key(p)], after[key(p)]) for p in both_scored}
     flips = [
-        _flip(p, before_lines[key(p)], after_lines[key(p)], metric)
-        for p in first.predictions
-        if key(p) in before and key(p) in after and before[key(p)] != after[key(p)]
+        _flip(p, lines[0][key(p)], lines[1][key(p)], metric)
+        for p in both_scored
+        if before[key(p)] != after[key(p)]
     ]
-    gained = sum(flip.after > flip.before for flip in flips)
-    lost = len(flips) - gained
-    proportions = all(value in (0.0, 1.0) for pair in values for value in pair)
-    both = sum(pair == (1.0, 1.0) for pair in values)
-    scores = mean([b for b, _ in values]), mean([a for _, a in values])
     return Comparison(
         metric=metric,
         names=_names(first, second),
-        pairs=len(values),
-        only_first=len(before) - len(values),
-        only_second=len(after) - len(values),
-        scores=scores,
-        difference=mean([a - b for b, a in values]),
-        interval=bootstrap(_by_sample(shared, values)),
-        gained=gained,
-        lost=lost,
-        both=both,
-        neither=len(values) - both - len(flips),
-        p=mcnemar(gained, lost) if proportions and _once(shared) else None,
-        subsets=_subsets(first, dict(zip(shared, values, strict=True))),
+        pairs=len(pairs),
+        only_first=len(before) - len(pairs),
+        only_second=len(after) - len(pairs),
+        subsets=_subsets(both_scored, pairs),
         flips=tuple(sorted(flips, key=lambda flip: flip.after - flip.before)),
         warnings=tuple(warnings),
+        **_judged(pairs),
     )
+
+
+def _judged(pairs: Mapping[Key, tuple[float, float]]) -> dict[str, Any]:
+    """Counts, means and tests of the pairs, under their names in `Comparison`."""
+    values = list(pairs.values())
+    gained = sum(after > before for before, after in values)
+    lost = sum(after < before for before, after in values)
+    both = sum(pair == (1.0, 1.0) for pair in values)
+    proportions = all(value in (0.0, 1.0) for pair in values for value in pair)
+    once = len({name for name, _ in pairs}) == len(pairs)  # repeats are no independent coins
+    return {
+        "scores": (mean([before for before, _ in values]), mean([after for _, after in values])),
+        "difference": mean([after - before for before, after in values]),
+        "interval": bootstrap(_by_sample(pairs)),
+        "gained": gained,
+        "lost": lost,
+        "both": both,
+        "neither": len(values) - both - gained - lost,
+        "p": mcnemar(gained, lost) if proportions and once else None,
+    }
 
 
 def _alike(first: Run, second: Run, force: bool) -> list[str]:
@@ -167,12 +173,9 @@ def _start(fingerprint: object) -> str:
 
 
 def _scored(run: Run) -> dict[Key, Mapping[str, Any]]:
-    """The score lines that count: those of samples whose last asking did not fail."""
-    return {
-        key(p): run.scores[key(p)]
-        for p in run.predictions
-        if p.get("status") not in FAILED and key(p) in run.scores
-    }
+    """The score lines that count."""
+    lines = {key(prediction): run.score_of(prediction) for prediction in run.predictions}
+    return {name: line for name, line in lines.items() if line}
 
 
 def _metric(
@@ -218,26 +221,20 @@ def _flip(
     )
 
 
-def _by_sample(shared: list[Key], values: list[tuple[float, float]]) -> list[float]:
+def _by_sample(pairs: Mapping[Key, tuple[float, float]]) -> list[float]:
     """One difference a sample: the mean over its repeats, which are not independent."""
     differences: dict[str, list[float]] = {}
-    for (name, _), (before, after) in zip(shared, values, strict=True):
+    for (name, _), (before, after) in pairs.items():
         differences.setdefault(name, []).append(after - before)
-    return [sum(part) / len(part) for part in differences.values()]
-
-
-def _once(shared: list[Key]) -> bool:
-    """Whether each sample was asked once; repeats of one are no independent coins."""
-    return len({name for name, _ in shared}) == len(shared)
+    return [total(part) / len(part) for part in differences.values()]
 
 
 def _subsets(
-    run: Run, pairs: Mapping[Key, tuple[float, float]]
+    predictions: Sequence[Mapping[str, Any]], pairs: Mapping[Key, tuple[float, float]]
 ) -> dict[str, tuple[int, float | None, float | None, int, int]]:
     parts: dict[str, list[tuple[float, float]]] = {}
-    for prediction in run.predictions:
-        if key(prediction) in pairs:
-            parts.setdefault(str(prediction.get("subset", "")), []).append(pairs[key(prediction)])
+    for prediction in predictions:
+        parts.setdefault(str(prediction.get("subset", "")), []).append(pairs[key(prediction)])
     return {
         name: (
             len(part),
@@ -288,13 +285,13 @@ def to_json(comparison: Comparison) -> str:
     return json.dumps(to_dict(comparison), ensure_ascii=False, indent=2) + "\n"
 
 
-def to_text(comparison: Comparison, style: Style = Style(), flips: int = 20) -> str:  # noqa: B008
+def to_text(comparison: Comparison, style: Style = Style(), flips: int = 10) -> str:  # noqa: B008
     """The comparison for a terminal.
 
     Args:
         comparison: The two runs.
         style: What the output can show.
-        flips: How many samples to list; all are in the JSON form.
+        flips: How many lost and how many gained samples to list; the JSON form has all.
     """
     label = metric_labels([comparison.metric])[comparison.metric]
     first, second = map(clean, comparison.names)
@@ -355,21 +352,23 @@ def _probability(p: float) -> str:
 
 
 def _listed(comparison: Comparison, most: int) -> list[str]:
-    if not comparison.flips or most < 1:
+    lost = comparison.flips[: comparison.lost][:most]
+    gained = comparison.flips[comparison.lost :][:most]
+    if not lost and not gained:
         return []
-    shown = comparison.flips[:most]
-    cells = [
-        [
-            "lost" if flip.after < flip.before else "gained",
-            clean(flip.id) + (f" #{flip.repeat}" if flip.repeat else ""),
-            *(_short(text) for text in (flip.target, flip.extracted_before, flip.extracted_after)),
-        ]
-        for flip in shown
-    ]
+    cells = [_line(flip) for flip in (*lost, *gained)]
     lines = ["", box(["Flip", "Sample", "Target", "A read", "B read"], cells, right=frozenset())]
-    if len(comparison.flips) > len(shown):
-        lines.append(f"… {len(comparison.flips) - len(shown)} more with --json")
+    hidden = len(comparison.flips) - len(cells)
+    if hidden:
+        lines.append(f"… {hidden} more with --json")
     return lines
+
+
+def _line(flip: Flip) -> list[str]:
+    kind = "lost" if flip.after < flip.before else "gained"
+    name = clean(flip.id) + (f" #{flip.repeat}" if flip.repeat else "")
+    words = (flip.target, flip.extracted_before, flip.extracted_after)
+    return [kind, name, *map(_short, words)]
 
 
 def _short(text: object, size: int = 32) -> str:

@@ -48,8 +48,8 @@ def _message(message: object, where: str, roots: Roots) -> Message:
         return _assistant(message, where, roots)
     if role == "tool":
         text, _ = _split_internal(_words(message.get("content") or "", where, roots), where)
-        call = _field(message, "tool_call_id", where)
-        return Message("tool", _split_thought(text)[0], {"tool_call_id": str(call)})
+        call = text_of(_field(message, "tool_call_id", where), f"{where} tool_call_id")
+        return Message("tool", _split_thought(text)[0], {"tool_call_id": call})
     if role not in ("system", "developer", "user"):
         raise DataError(
             f"{where} has role {shown(role)}, expected system, developer, user, assistant or tool"
@@ -58,7 +58,10 @@ def _message(message: object, where: str, roots: Roots) -> Message:
     if isinstance(content, str):
         content = text_of(content, f"{where} content")
     elif not isinstance(content, tuple):
-        content = tuple(_part(part, place, roots) for part, place in _listed(content, where))
+        parts = _listed(content, where)
+        if role != "user":
+            parts = _without_thoughts(parts)
+        content = tuple(_part(part, place, roots) for part, place in parts)
     return Message("user" if role == "user" else "system", content)
 
 
@@ -88,6 +91,17 @@ def _type(part: Mapping[str, Any], where: str) -> Any:
     if "type" not in part and len(part) == 1:
         return next(iter(part))
     return _field(part, "type", where)
+
+
+def _without_thoughts(parts: list[tuple[dict[str, Any], str]]) -> list[tuple[dict[str, Any], str]]:
+    """The parts that are sent; a thought outside an assistant's turn is only checked."""
+    sent = []
+    for part, place in parts:
+        if _type(part, place) == "reasoning":
+            text_of(_field(part, "reasoning", place), f"{place} reasoning")
+        else:
+            sent.append((part, place))
+    return sent
 
 
 def _part(part: dict[str, Any], where: str, roots: Roots) -> Text | Media:
@@ -153,12 +167,12 @@ def _checked(
 # --- assistant turns ---------------------------------------------------------------------------
 
 
-def _split_thought(text: str) -> tuple[str, str | None]:
+def _split_thought(text: str) -> tuple[str, list[str]]:
     """A text without its first `<think>...</think>`, and what that held."""
     found = THOUGHT.search(text)
     if found is None:
-        return text, None
-    return (text[: found.start()] + text[found.end() :]).strip(), found[1].strip()
+        return text, []
+    return (text[: found.start()] + text[found.end() :]).strip(), [found[1].strip()]
 
 
 def _split_internal(text: str, where: str) -> tuple[str, object]:
@@ -177,7 +191,8 @@ def _words(content: object, where: str, roots: Roots) -> str:
     """Content as plain text, the texts of its parts on a line each."""
     if isinstance(content, str):
         return text_of(content, f"{where} content")
-    parts = [_part(part, place, roots) for part, place in _listed(content, where)]
+    listed = _without_thoughts(_listed(content, where))
+    parts = [_part(part, place, roots) for part, place in listed]
     return "\n".join(part.text for part in parts if isinstance(part, Text))
 
 
@@ -188,35 +203,34 @@ def _assistant(message: Mapping[str, Any], where: str, roots: Roots) -> Message:
     as the reference sends it; media in it are not sent.
     """
     content = message.get("content")
-    thoughts: list[str] = []
+    given = message.get("reasoning_content") or message.get("reasoning")
     internal: object = None
-    if content is None:
-        content = message.get("refusal") or ""
-    elif isinstance(content, str):
-        content, internal = _split_internal(content, where)
-    texts: list[str]
+    thoughts: list[str] = []
     if isinstance(content, str):
-        text, thought = _split_thought(text_of(content, f"{where} content"))
-        thoughts += [] if thought is None else [thought]
+        content, internal = _split_internal(text_of(content, f"{where} content"), where)
+        text, thoughts = _split_thought(content)
         texts = [text]
-        plain = not thoughts
+    elif content is None:
+        text = text_of(message.get("refusal") or "", f"{where} refusal")
+        # The reference looks for a thought in a refusal only where none is given apart.
+        text, thoughts = _split_thought(text) if given is None else (text, [])
+        texts = [text]
     else:
         texts, thoughts = _assistant_parts(content, where, roots)
-        plain = False
-    given = message.get("reasoning_content") or message.get("reasoning")
+    plain = isinstance(content, str | None) and not thoughts and given is None
     if given is not None:
-        thoughts.insert(0, str(given))
-        plain = False
+        thoughts = [str(given), *thoughts]
     said = texts[0] if plain else "".join(f"\n{text}" for text in texts)
     if internal:
-        said += f"\n<internal>{base64.b64encode(json.dumps(internal).encode()).decode()}</internal>\n"
+        said += (
+            f"\n<internal>{base64.b64encode(json.dumps(internal).encode()).decode()}</internal>\n"
+        )
     extra: dict[str, Any] = {}
     if message.get("tool_calls"):
         extra["tool_calls"] = _tool_calls(message["tool_calls"], where)
     if thoughts:
-        extra["reasoning_content"] = text_of(thoughts[-1], f"{where} reasoning").strip() and (
-            thoughts[-1]
-        ) or " "  # strict servers refuse an empty one
+        thought = text_of(thoughts[-1], f"{where} reasoning")
+        extra["reasoning_content"] = thought if thought.strip() else " "  # "" is refused by some
     return Message("assistant", said, extra)
 
 
@@ -229,8 +243,8 @@ def _assistant_parts(content: object, where: str, roots: Roots) -> tuple[list[st
             continue
         read = _part(part, place, roots)
         if isinstance(read, Text):
-            text, thought = _split_thought(read.text) if kind == "text" else (read.text, None)
-            thoughts += [] if thought is None else [thought]
+            text, split = _split_thought(read.text) if kind == "text" else (read.text, [])
+            thoughts += split
             texts.append(text)
     return texts, thoughts
 

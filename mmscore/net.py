@@ -16,7 +16,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -250,12 +250,17 @@ class Connections:
 
     @contextmanager
     def post(
-        self, body: bytes, headers: Mapping[str, str], *, timeout: float, idle_timeout: float
+        self,
+        body: Sequence[bytes],
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        idle_timeout: float,
     ) -> Iterator[Answer]:
         """Send one POST and give its answer to the `with` block, which reads the body.
 
         Args:
-            body: The whole body.
+            body: The pieces of the body; they are sent one by one, never joined.
             headers: Request headers.
             timeout: Seconds until the answer must be complete.
             idle_timeout: Seconds the server may be silent.
@@ -269,16 +274,20 @@ class Connections:
         try:
             sock.settimeout(min(idle_timeout, timeout))
             with self._watch.until(deadline, sock):
-                connection.request("POST", self._request_target(), body, self._headers(headers))
+                connection.request(
+                    "POST", self._request_target(), body, self._headers(headers, body)
+                )
                 response = connection.getresponse()
                 yield Answer(response.status, _lower(response), response)
                 response.read(0)
                 finished = response.isclosed()
-        except (OSError, http.client.HTTPException) as error:
+        except BaseException as error:
             connection.close()
-            raise self._explain(error, sock, reused, timeout, idle_timeout) from error
-        except BaseException:
-            connection.close()
+            # A reader whose socket was shut down sees a short answer, in whatever form.
+            if self._watch.take_expired(sock):
+                raise self._out_of_time(timeout) from error
+            if isinstance(error, (OSError, http.client.HTTPException)):
+                raise self._explain(error, reused, idle_timeout) from error
             raise
         if finished and not response.will_close:
             with self._lock:
@@ -290,11 +299,10 @@ class Connections:
         # A plain-http proxy is asked for the whole URL; everything else for the path.
         return self.url.text if self.url.proxy and not self.url.secure else self.url.target
 
-    def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+    def _headers(self, headers: Mapping[str, str], body: Sequence[bytes]) -> dict[str, str]:
         proxy = self.url.proxy
-        if proxy is None or self.url.secure:
-            return dict(headers)
-        return {**headers, **proxy_authorization(proxy)}
+        more = proxy_authorization(proxy) if proxy and not self.url.secure else {}
+        return {**headers, **more, "Content-Length": str(sum(map(len, body)))}
 
     def _take(self, deadline: float) -> tuple[http.client.HTTPConnection, bool]:
         if self._aborted:
@@ -334,21 +342,13 @@ class Connections:
         proxy = self.url.proxy
         return f"{proxy.hostname}:{proxy.port or 80}" if proxy else ""
 
-    def _explain(
-        self,
-        error: Exception,
-        sock: socket.socket,
-        reused: bool,
-        timeout: float,
-        idle_timeout: float,
-    ) -> TransportError:
+    def _out_of_time(self, timeout: float) -> TransportError:
+        if self._aborted:
+            return TransportError("aborted", "the run was stopped", retriable=False)
+        return TransportError("timeout", f"no answer from {self.url.place} within {timeout:g} s")
+
+    def _explain(self, error: Exception, reused: bool, idle_timeout: float) -> TransportError:
         place = self.url.place
-        if self._watch.take_expired(sock):
-            if self._aborted:
-                return TransportError("aborted", "the run was stopped", retriable=False)
-            return TransportError(
-                "timeout", f"no complete answer from {place} within {timeout:g} s"
-            )
         if isinstance(error, TimeoutError):
             return TransportError("timeout", f"{place} was silent for {idle_timeout:g} s")
         if isinstance(error, http.client.IncompleteRead):

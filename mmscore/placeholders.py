@@ -15,18 +15,23 @@ from functools import cache
 from os.path import splitext
 from typing import Any
 
-from mmscore._core import sniff
 from mmscore.errors import DataError
 from mmscore.records import Kind, Media, Source, Text
-from mmscore.sources import Base64Source, BytesSource, FileSource, Roots, is_base64_of
+from mmscore.sources import Base64Source, BytesSource, FileSource, Roots, is_base64_of, mime_of
 from mmscore.wording import shown, text_of, what
 
 PLACEHOLDER = re.compile(r"<(image|video|audio)[_ ](\d+)>")
 """One separator, lower case; the number in any decimal digits, leading zeros allowed."""
 
 KINDS: tuple[Kind, ...] = ("image", "video", "audio")
+KIND: Mapping[str, Kind] = {kind: kind for kind in KINDS}
 MOST_INDEXED = 100
 """The highest k of `image_k`; the list columns have no limit."""
+
+INDEXED: Mapping[Kind, Mapping[str, int]] = {
+    kind: {f"{kind}_{number}": number for number in range(1, MOST_INDEXED + 1)} for kind in KINDS
+}
+"""Kind -> column name -> placeholder number."""
 
 FORMATS: Mapping[Kind, tuple[str, ...]] = {
     "video": ("mp4", "mpeg", "mov", "avi"),
@@ -90,12 +95,8 @@ def numbers_in(text: str) -> dict[Kind, set[int]]:
     """
     numbers: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
     for found in PLACEHOLDER.finditer(text):
-        numbers[_kind(found)].add(_number(found))
+        numbers[KIND[found[1]]].add(_number(found))
     return numbers
-
-
-def _kind(found: re.Match[str]) -> Kind:
-    return next(kind for kind in KINDS if kind == found[1])
 
 
 def _number(found: re.Match[str]) -> int:
@@ -123,19 +124,18 @@ def cells(
     Raises:
         DataError: A cell looked at holds something that is no medium of this kind.
     """
-    numbers = range(1, MOST_INDEXED + 1) if wanted is None else sorted(wanted)
+    if wanted is not None and not wanted:
+        return {}
     found: dict[int, tuple[str, Any, object]] = {}
-    for number in numbers:
-        column = f"{kind}_{number}"
-        value = record.get(column) if 1 <= number <= MOST_INDEXED else None
-        if value is not None and value != "":
+    for column in INDEXED[kind].keys() & record.keys():
+        number, value = INDEXED[kind][column], record[column]
+        if value is not None and value != "" and (wanted is None or number in wanted):
             written = record.get(f"{column}_format") if kind in FORMATS else None
             found[number] = (f"column `{column}`", value, written)
-    if not found and (wanted is None or wanted):
-        found = _listed(record, kind, wanted)
+    found = found or _listed(record, kind, wanted)
     return {
         number: _cell(value, kind, where, written)
-        for number, (where, value, written) in found.items()
+        for number, (where, value, written) in sorted(found.items())
     }
 
 
@@ -180,9 +180,10 @@ def _cell(value: Any, kind: Kind, where: str, written: object) -> Found:
 
 
 def _mime(data: bytes, kind: Kind, where: str) -> str:
-    mime = sniff(data) or UNKNOWN_IMAGE
+    sniffed = mime_of(data)
+    mime = sniffed or UNKNOWN_IMAGE
     if not mime.startswith(f"{kind}/"):
-        found = "unknown data" if sniff(data) is None else f"`{mime}`"
+        found = "unknown data" if sniffed is None else f"`{mime}`"
         raise DataError(f"{where} holds bytes of {found}, expected {kind} data")
     return mime
 
@@ -226,7 +227,7 @@ def parts_of(
     for match in PLACEHOLDER.finditer(text):
         parts += _text_part(text[last : match.start()])
         last = match.end()
-        kind, number = _kind(match), _number(match)
+        kind, number = KIND[match[1]], _number(match)
         found = media[kind].get(number)
         if found is None:
             dropped[f"<{kind} {number}>"] = None
@@ -259,9 +260,17 @@ def media_part(found: Found, where: str, roots: Roots, *, detail: str = "auto") 
         source,
         url,
         format=str(format_) if format_ else None,
+        mime=_label(found),
         detail=detail if found.kind == "image" else None,
-        fps=_hints(found.hints, where).get("fps"),
+        fps=_hints(found.hints, where).get("fps") if found.kind == "video" else None,
     )
+
+
+def _label(found: Found) -> str | None:
+    """How the reference labels the data URI of a sound or clip: by its bytes or its name."""
+    if found.kind == "image":
+        return None
+    return found.mime or _type_of_name(found.url)
 
 
 def _source(found: Found, where: str, roots: Roots) -> tuple[Source | None, str | None]:
@@ -300,14 +309,16 @@ def guess_format(kind: Kind, url: str) -> str:
     typed = DATA_URI_TYPE.match(url)
     mime = (typed[1] if typed else _type_of_name(path)) or ""
     subtype = mime.removeprefix(f"{kind}/").lower() if mime.startswith(f"{kind}/") else ""
-    suffix = splitext(path)[1].lstrip(".").lower()
+    suffix = splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - a URL is no path
     other_names = SUBTYPES[kind]
     if subtype in FORMATS[kind] or subtype in other_names:
         return other_names.get(subtype, subtype)
     if suffix in FORMATS[kind]:
         return suffix
     # A clip's suffix is no subtype, a sound's may be.
-    return other_names.get(suffix, DEFAULT_FORMAT[kind]) if kind == "audio" else DEFAULT_FORMAT[kind]
+    return (
+        other_names.get(suffix, DEFAULT_FORMAT[kind]) if kind == "audio" else DEFAULT_FORMAT[kind]
+    )
 
 
 def _type_of_name(path: str) -> str | None:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,14 @@ from mmscore.config import (
 )
 from mmscore.errors import ConfigError, Exit, StorageError
 from mmscore.hub import LocalFiles, locate
-from mmscore.media import Limits
+from mmscore.media import ImageLimits
 from mmscore.records import SCORED, Sample
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
 from mmscore.wire import build_request, media_of
+
+WARNINGS_TOLD = 5
+"""How many warnings about records are told before the rest is counted."""
 
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"})
 """Task fields that are no part of what a run measured, or are secret."""
@@ -59,18 +62,18 @@ class Result:
     Attributes:
         folder: The run's folder.
         report: The report.
-        table: The report as text, as the command line prints it.
         exit_code: What the command line exits with for it.
     """
 
     folder: Path
     report: report.Report
-    table: str = field(repr=False)
     exit_code: Exit
 
     def __str__(self) -> str:
-        """Return the table."""
-        return self.table
+        """Return the report as text, as the command line prints it."""
+        from mmscore.report.terminal import render
+
+        return render(self.report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +169,12 @@ def _samples(benchmark: Benchmark, files: LocalFiles, options: Options) -> Itera
     from mmscore.records import Message
 
     for sample in benchmark.samples(files, options):
-        if options.system is None:
+        # A record's own system message stays, as with the reference.
+        if options.system is None or any(m.role == "system" for m in sample.messages):
             yield sample
         else:
             system = Message("system", options.system)
-            others = tuple(m for m in sample.messages if m.role != "system")
-            yield replace(sample, messages=(system, *others))
+            yield replace(sample, messages=(system, *sample.messages))
 
 
 def ask(plan: Plan, events: Events) -> Result:
@@ -193,6 +196,10 @@ def ask(plan: Plan, events: Events) -> Result:
         record = _run_record(plan, client, folder)
         journal.write_json(folder / journal.RUN, record)
         events.start(plan.benchmark, record["planned"], folder)
+        for warning in plan.survey.warnings[:WARNINGS_TOLD]:
+            events.notice(warning)
+        if len(plan.survey.warnings) > WARNINGS_TOLD:
+            events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
         run = Run(
             _asking(plan, client, folder, predictions, scores),
             plan.selection.items(plan.samples()),
@@ -236,7 +243,7 @@ def _asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
-        attach=Attacher(_limits(plan.task)).attach,
+        attach=_attacher(plan.task).attach,
         filter=str,
         predictions=predictions,
         scores=scores,
@@ -252,15 +259,13 @@ def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result
         DataError: The folder holds no run.
         StorageError: The report cannot be written.
     """
-    from mmscore.report.terminal import render
-
     run = report.load(folder)
     built = report.build(run)
     for name in formats:
         report.write(built, run, name)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
-    return Result(folder, built, render(built), code)
+    return Result(folder, built, code)
 
 
 def service(task: TaskConfig) -> Service:
@@ -302,7 +307,7 @@ def body_options(task: TaskConfig) -> dict[str, Any]:
 
 def preview(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield subset and body of the first request of each subset, media shortened."""
-    attach = Attacher(_limits(plan.task)).attach
+    attach = _attacher(plan.task).attach
     shown: set[str] = set()
     for _, sample, _ in plan.selection.items(plan.samples()):
         if sample.subset in shown:
@@ -315,16 +320,21 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         ]
         model = plan.task.model or ""
         request = build_request(model, sample.messages, short, body_options(plan.task))
-        yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
+        yield (
+            sample.subset,
+            json.dumps(json.loads(b"".join(request.body)), ensure_ascii=False, indent=2),
+        )
 
 
-def _limits(task: TaskConfig) -> Limits:
+def _attacher(task: TaskConfig) -> Attacher:
     size = task.max_image_bytes
-    return Limits(
-        max_image_bytes=size if isinstance(size, int) else None,
+    limits = ImageLimits(
+        max_bytes=size if isinstance(size, int) else None,
         min_side=task.min_side,
         max_pixels=task.max_pixels,
     )
+    # DashScope takes sounds as data URIs only; the reference tells it by its address too.
+    return Attacher(limits, audio_as_uri="dashscope" in (task.api_url or "").lower())
 
 
 def _folder(plan: Plan) -> Path:

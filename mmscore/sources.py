@@ -11,9 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mmscore._core import decode_base64, sniff
+from mmscore import _core
 from mmscore.errors import DataError, MediaError
 from mmscore.wording import shown
+
+
+def mime_of(data: bytes) -> str | None:
+    """The MIME type that the first bytes tell, as `filetype` 1.2.0 decides; else None."""
+    return _core.sniff(data)
+
 
 @dataclass(frozen=True, slots=True)
 class Roots:
@@ -134,7 +140,7 @@ class Base64Source:
             MediaError: The text is not base64 after all.
         """
         try:
-            return decode_base64(self.text)
+            return _core.decode_base64(self.text)
         except DataError as error:
             raise MediaError(f"{self.name}: {error}") from error
 
@@ -153,7 +159,7 @@ def is_base64_of(kind: str, text: str) -> bool:
         return False
     head = "".join(text[:HEAD_CHARACTERS].split())
     try:
-        found = sniff(decode_base64(head[: len(head) // 4 * 4]))
+        found = mime_of(_core.decode_base64(head[: len(head) // 4 * 4]))
     except DataError:
         return False
     return found is not None and found.startswith(f"{kind}/") and bool(BASE64.fullmatch(text))

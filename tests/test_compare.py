@@ -123,7 +123,7 @@ def test_json_lists_every_flip(tmp_path: Path) -> None:
         "extracted_after": "x",
     }
     assert value["counts"] == {"gained": 30, "lost": 0, "both": 0, "neither": 0}
-    assert "… 10 more with --json" in to_text(found)
+    assert "… 20 more with --json" in to_text(found)
 
 
 def test_ascii_and_hostile_text(tmp_path: Path) -> None:

@@ -8,13 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-from support import read_golden
-
 from mmscore.benchmarks import general_vmcq, general_vqa
+from mmscore.benchmarks.own_data import Draft
 from mmscore.errors import DataError
-from mmscore.own_data import Draft
-from mmscore.placeholders import guess_format, is_media_column
 from mmscore.records import Media, Message, Text
 from mmscore.sources import Base64Source, BytesSource, FileSource, Roots
 from mmscore.wire import Attachment, build_request, media_of
@@ -106,7 +102,7 @@ def check(case: dict[str, Any]) -> None:
     assert len([line for line in drafted.warnings if "no medium for" in line]) == len(warned)
     if "wire" in case:
         media = [attach(medium) for medium in media_of(drafted.messages)]
-        sent = json.loads(build_request("m", drafted.messages, media, {}).body)
+        sent = json.loads(b"".join(build_request("m", drafted.messages, media, {}).body))
         assert sent["messages"] == case["wire"]
 
 

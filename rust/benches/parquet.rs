@@ -1,5 +1,8 @@
 //! Parquet: rows of text, and large values out of one page that holds them all.
 
+// A bench may panic as a test does.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::fs::File;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! The only module that may say `pyo3`: it extracts, calls the core, and converts back.
 
 mod bytes;
+mod metrics;
 mod parquet;
 mod text;
 
@@ -58,6 +59,8 @@ mod _core {
         parse_choice, parse_count, score_choices, score_counts, score_options, score_slake,
     };
 
+    #[pymodule_export]
+    use super::metrics::{bleu, bleu_list, jieba_cut, rouge, rouge_list, word_tokenize};
     #[pymodule_export]
     use super::parquet::{ParquetFile, ParquetRows};
 

@@ -4,5 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod media;
+mod metrics;
 mod parquet;
+mod text;
 mod zip;

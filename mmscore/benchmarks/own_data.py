@@ -180,7 +180,7 @@ def reference_answers(value: object, where: str = "`answer`") -> list[str]:
     Raises:
         DataError: It is neither.
     """
-    values = value if isinstance(value, list) else [value]
+    values: list[Any] = value if isinstance(value, list) else [value]
     expected = "expected a string or a list of strings"
     for item in values:
         if not isinstance(item, str):
