@@ -2,6 +2,7 @@
 
 mod bytes;
 mod metrics;
+mod parquet;
 mod text;
 
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -9,6 +10,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 fn benchmarks(criterion: &mut Criterion) {
     bytes::benchmarks(criterion);
     metrics::benchmarks(criterion);
+    parquet::benchmarks(criterion);
     text::benchmarks(criterion);
 }
 

@@ -1,5 +1,8 @@
 //! Parquet: files written here, whole and damaged, read as rows and by the cell.
 
+// Sizes here are small and known.
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
