@@ -131,13 +131,43 @@ class ZipDirectory:
 def sniff(data: bytes, /) -> str | None:
     """The MIME type by the first bytes, as the package `filetype` 1.2.0 decides; else None."""
 
-def look(data: bytes, /) -> tuple[int, int, bool, int] | None:
-    """What the structure of an image says, without decoding it.
+@final
+class Look:
+    """What the structure of an image says."""
+
+    @property
+    def width(self) -> int:
+        """In pixels, as stored."""
+
+    @property
+    def height(self) -> int:
+        """In pixels, as stored."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the end mark is there; a file that was cut short has none."""
+
+    @property
+    def orientation(self) -> int:
+        """EXIF orientation, 1 (upright, or nothing said) to 8."""
+
+    @property
+    def bits(self) -> int:
+        """Bits of one channel of one pixel."""
+
+    @property
+    def channels(self) -> int:
+        """Channels of a pixel, alpha included; 1 for grey and palettes, 4 also for CMYK."""
+
+    @property
+    def transparent(self) -> bool:
+        """Whether pixels may be transparent (told for PNG only)."""
+
+def look(data: bytes, /) -> Look | None:
+    """The structure of a JPEG, PNG, GIF, WebP or BMP, without decoding it.
 
     Returns:
-        Stored width and height in pixels, whether the end mark is there, and the EXIF orientation
-        (1 to 8). None for anything but JPEG, PNG, GIF, WebP and BMP, and where the structure
-        breaks off before the dimensions.
+        None for anything else, and where the structure breaks off before the dimensions.
     """
 
 def data_uri(data: bytes, mime: str, /) -> bytes:

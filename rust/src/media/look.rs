@@ -11,6 +11,20 @@ pub struct Look {
     pub complete: bool,
     /// EXIF orientation, 1 (upright) to 8; 1 where nothing is said.
     pub orientation: u8,
+    /// Bits of one channel of one pixel.
+    pub bits: u8,
+    /// Channels of a pixel, alpha included: 1 grey or palette, 3 colour, 4 colour and alpha or CMYK.
+    pub channels: u8,
+    /// Whether pixels may be transparent.
+    pub transparent: bool,
+}
+
+impl Look {
+    /// An upright image of eight bits a channel.
+    fn of(width: u32, height: u32, channels: u8) -> Self {
+        let (complete, orientation, bits, transparent) = (false, 1, 8, false);
+        Self { width, height, complete, orientation, bits, channels, transparent }
+    }
 }
 
 /// Looks at a JPEG, PNG, GIF, WebP or BMP; `None` for other bytes and where the structure breaks
@@ -31,35 +45,38 @@ pub fn look(bytes: &[u8]) -> Option<Look> {
 
 fn jpeg(bytes: &[u8]) -> Option<Look> {
     let mut at = 2;
-    let mut size = None;
+    let mut frame = None;
     let mut orientation = None;
+    let finish = |frame: Option<Look>, complete, orientation: Option<u8>| {
+        Some(Look { complete, orientation: orientation.unwrap_or(1), ..frame? })
+    };
     loop {
         let marker = next_marker(bytes, &mut at);
         let segment = at.checked_add(2).zip(be16(bytes, at));
         let Some((marker, (start, length))) = marker.zip(segment) else {
-            return finish(size, false, orientation);
+            return finish(frame, false, orientation);
         };
         let end = at + usize::from(length.max(2));
         let body = bytes.get(start..end.min(bytes.len())).unwrap_or_default();
         match marker {
             // Start of frame; C4, C8 and CC are tables and extensions.
             0xc0..=0xcf if ![0xc4, 0xc8, 0xcc].contains(&marker) => {
-                size = be16(body, 3).zip(be16(body, 1)).map(|(w, h)| (w.into(), h.into()));
+                frame = jpeg_frame(body).or(frame);
             }
             0xe1 => orientation = orientation.or_else(|| exif_orientation(body)),
             0xda => {
-                return finish(size, scan_ends(bytes.get(end..).unwrap_or_default()), orientation);
+                return finish(frame, scan_ends(bytes.get(end..).unwrap_or_default()), orientation);
             }
-            0xd9 => return finish(size, true, orientation),
+            0xd9 => return finish(frame, true, orientation),
             _ => {}
         }
         at = end;
     }
 }
 
-fn finish(size: Option<(u32, u32)>, complete: bool, orientation: Option<u8>) -> Option<Look> {
-    let (width, height) = size?;
-    Some(Look { width, height, complete, orientation: orientation.unwrap_or(1) })
+fn jpeg_frame(body: &[u8]) -> Option<Look> {
+    let (bits, channels) = (*body.first()?, *body.get(5)?);
+    Some(Look { bits, ..Look::of(be16(body, 3)?.into(), be16(body, 1)?.into(), channels) })
 }
 
 /// The marker at or after `at`, with `at` moved behind it.
@@ -121,9 +138,20 @@ fn tiff_orientation(tiff: &[u8]) -> Option<u8> {
 }
 
 fn png(bytes: &[u8]) -> Option<Look> {
-    let size = bytes.get(12..16)? == b"IHDR";
-    let (width, height) = size.then_some((be32(bytes, 16)?, be32(bytes, 20)?))?;
-    let mut look = Look { width, height, complete: false, orientation: 1 };
+    if bytes.get(12..16)? != b"IHDR" {
+        return None;
+    }
+    // Colour types: 0 grey, 2 colour, 3 palette, 4 grey and alpha, 6 colour and alpha.
+    let colour = *bytes.get(25)?;
+    let channels = match colour {
+        0 | 3 => 1,
+        4 => 2,
+        2 => 3,
+        _ => 4,
+    };
+    let mut look = Look::of(be32(bytes, 16)?, be32(bytes, 20)?, channels);
+    look.bits = *bytes.get(24)?;
+    look.transparent = colour & 4 != 0;
     let mut at = 8_usize;
     while let Some((length, kind)) = be32(bytes, at).zip(bytes.get(at + 4..at + 8)) {
         // A chunk is its length, its kind, the data and a checksum.
@@ -135,6 +163,7 @@ fn png(bytes: &[u8]) -> Option<Look> {
             let found = bytes.get(at + 8..end - 4).and_then(tiff_orientation);
             look.orientation = found.unwrap_or(look.orientation);
         }
+        look.transparent |= kind == b"tRNS";
         if kind == b"IEND" {
             look.complete = true;
             break;
@@ -148,7 +177,7 @@ fn gif(bytes: &[u8]) -> Option<Look> {
     let (width, height) = (le16(bytes, 6)?.into(), le16(bytes, 8)?.into());
     // Padding after the trailer is common and harmless.
     let last = bytes.iter().rev().find(|&&byte| byte != 0);
-    Some(Look { width, height, complete: last == Some(&b';'), orientation: 1 })
+    Some(Look { complete: last == Some(&b';'), ..Look::of(width, height, 1) })
 }
 
 fn webp(bytes: &[u8]) -> Option<Look> {
@@ -163,7 +192,7 @@ fn webp(bytes: &[u8]) -> Option<Look> {
         b"WEBPVP8X" => (plus_one(24)?, plus_one(27).or_else(|| last_three(bytes, 27))?),
         _ => return None,
     };
-    Some(Look { width, height, complete: bytes.len() as u64 >= announced, orientation: 1 })
+    Some(Look { complete: bytes.len() as u64 >= announced, ..Look::of(width, height, 3) })
 }
 
 /// A 24-bit number plus one, where no fourth byte follows.
@@ -181,7 +210,7 @@ fn bmp(bytes: &[u8]) -> Option<Look> {
         // A negative height means that the rows go from top to bottom.
         (le32(bytes, 18)?, le32(bytes, 22)?.cast_signed().unsigned_abs())
     };
-    Some(Look { width, height, complete: bytes.len() >= announced, orientation: 1 })
+    Some(Look { complete: bytes.len() >= announced, ..Look::of(width, height, 3) })
 }
 
 fn be16(bytes: &[u8], at: usize) -> Option<u16> {

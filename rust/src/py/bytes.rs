@@ -167,6 +167,17 @@ impl ZipDirectory {
     }
 }
 
+#[pyclass(frozen, get_all, module = "mmscore._core")]
+pub(super) struct Look {
+    width: u32,
+    height: u32,
+    complete: bool,
+    orientation: u8,
+    bits: u8,
+    channels: u8,
+    transparent: bool,
+}
+
 #[pyfunction]
 #[pyo3(signature = (data, /))]
 pub(super) fn sniff(data: &[u8]) -> Option<&'static str> {
@@ -175,9 +186,17 @@ pub(super) fn sniff(data: &[u8]) -> Option<&'static str> {
 
 #[pyfunction]
 #[pyo3(signature = (data, /))]
-pub(super) fn look(py: Python<'_>, data: &[u8]) -> Option<(u32, u32, bool, u8)> {
-    let look = py.detach(|| media::look(data))?;
-    Some((look.width, look.height, look.complete, look.orientation))
+pub(super) fn look(py: Python<'_>, data: &[u8]) -> Option<Look> {
+    let seen = py.detach(|| media::look(data))?;
+    Some(Look {
+        width: seen.width,
+        height: seen.height,
+        complete: seen.complete,
+        orientation: seen.orientation,
+        bits: seen.bits,
+        channels: seen.channels,
+        transparent: seen.transparent,
+    })
 }
 
 #[pyfunction]

@@ -50,7 +50,7 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
 
     #[pymodule_export]
-    use super::bytes::{Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
+    use super::bytes::{Look, Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
     #[pymodule_export]
     use super::text::{
         clean_option, infer_option, match_choice, match_count, normalize_answer, parse_answer_line,

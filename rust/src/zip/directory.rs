@@ -1,8 +1,7 @@
 //! The directory: raw bytes plus a few numbers a member, so 150,000 members stay small.
 
 use std::borrow::Cow;
-use std::hash::RandomState;
-use std::sync::OnceLock;
+use std::hash::{BuildHasher, RandomState};
 
 use super::bytes::{u16_at, u32_at, u64_at};
 use super::lookup::{self, Slot};
@@ -24,20 +23,19 @@ pub struct Directory {
     raw: Vec<u8>,
     /// Position in `raw` of each member's entry.
     members: Vec<u32>,
-    /// Sorted by hash of the whole name.
-    by_name: Vec<Slot>,
-    /// Sorted by hash of the part after the last separator; made when first needed.
-    by_last_part: OnceLock<Vec<Slot>>,
+    /// The index of names.
+    pub(super) slots: Vec<Slot>,
     /// Where members may end: every entry's local header, and the directory itself. Sorted.
     pub(super) boundaries: Vec<u64>,
     shift: u64,
-    /// Keyed, so a hostile archive cannot make names collide.
-    pub(super) hasher: RandomState,
+    pub(super) hash_key: u64,
 }
 
 impl Directory {
     pub(super) fn parse(archive: String, raw: Vec<u8>, place: &Place) -> Result<Self> {
+        let hash_key = RandomState::new().hash_one(0);
         let mut members = Vec::new();
+        let mut slots = Vec::new();
         // The count is only a claim; the bytes bound what is reserved.
         let most = raw.len() / ENTRY_LENGTH;
         let mut boundaries =
@@ -50,8 +48,9 @@ impl Directory {
                 let at = place.start + at as u64;
                 Error::zip(&archive, Fault::Entry { entry: found, at, problem })
             })?;
-            boundaries.push(entry.header.saturating_add(place.shift));
+            boundaries.push(entry.header.saturating_add(place.shift).min(place.start));
             if name::is_file(entry.stored_name) {
+                slots.push(Slot::new(hash_key, &entry.name(), members.len()));
                 // Cannot fail: the directory is at most 512 MiB.
                 members.push(u32::try_from(at).unwrap_or(u32::MAX));
             }
@@ -64,33 +63,24 @@ impl Directory {
         }
         boundaries.push(place.start);
         boundaries.sort_unstable();
-        let mut directory = Self {
-            archive,
-            raw,
-            members,
-            by_name: Vec::new(),
-            by_last_part: OnceLock::new(),
-            boundaries,
-            shift: place.shift,
-            hasher: RandomState::new(),
-        };
-        directory.index_names();
+        let mut directory =
+            Self { archive, raw, members, slots, boundaries, shift: place.shift, hash_key };
+        directory.hide_duplicates();
         Ok(directory)
     }
 
-    fn index_names(&mut self) {
-        let mut slots = lookup::slots(self.len(), |index| self.hash_of(&self.name_of(index)));
-        let hidden = lookup::hidden_duplicates(&slots, |index| self.name_of(index));
-        if !hidden.is_empty() {
-            let mut position = 0;
-            self.members.retain(|_| {
-                let keep = hidden.binary_search(&position).is_err();
-                position += 1;
-                keep
-            });
-            slots = lookup::slots(self.len(), |index| self.hash_of(&self.name_of(index)));
+    fn hide_duplicates(&mut self) {
+        self.slots.sort_unstable();
+        let hidden = lookup::hidden_duplicates(&self.slots, |index| self.name_of(index));
+        if hidden.is_empty() {
+            return;
         }
-        self.by_name = slots;
+        let mut numbers = 0..;
+        self.members
+            .retain(|_| numbers.next().is_none_or(|number| hidden.binary_search(&number).is_err()));
+        let slot_of = |index| Slot::new(self.hash_key, &self.name_of(index), index);
+        self.slots = (0..self.len()).map(slot_of).collect();
+        self.slots.sort_unstable();
     }
 
     /// The archive's name, as errors show it.
@@ -138,16 +128,6 @@ impl Directory {
 
     pub(super) fn name_of(&self, index: usize) -> Cow<'_, str> {
         self.entry(index).map_or(Cow::Borrowed(""), |entry| entry.name())
-    }
-
-    pub(super) fn by_name(&self) -> &[Slot] {
-        &self.by_name
-    }
-
-    pub(super) fn by_last_part(&self) -> &[Slot] {
-        self.by_last_part.get_or_init(|| {
-            lookup::slots(self.len(), |index| self.hash_of(name::last_part(&self.name_of(index))))
-        })
     }
 
     pub(super) fn fault(&self, fault: Fault) -> Error {

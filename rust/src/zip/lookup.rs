@@ -1,7 +1,6 @@
 //! Finding a member: by its whole name, else by the one name that ends in what was asked.
 
 use std::borrow::Cow;
-use std::hash::BuildHasher;
 
 use super::{Directory, Fault, name, nearest};
 use crate::Result;
@@ -9,41 +8,61 @@ use crate::Result;
 /// How many names an error about an ambiguous one lists.
 const SHOWN_CANDIDATES: usize = 5;
 
-/// A hash and the member it belongs to: 8 bytes where a map of owned names would take 100.
+/// A member in the index of names: 20 bits of a hash of its last part, 20 bits of a hash of its
+/// whole name, 24 bits of its number. Sorted, members with the same last part lie side by side, and
+/// among them those with the same name. 8 bytes, where a map of owned names would take 100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Slot {
-    hash: u32,
-    member: u32,
+pub(super) struct Slot(u64);
+
+const HASH_BITS: u32 = 20;
+const MEMBER_BITS: u32 = 24;
+
+/// More members than a directory of 512 MiB can hold.
+pub(super) const MAX_MEMBERS: usize = 1 << MEMBER_BITS;
+
+impl Slot {
+    pub(super) fn new(key: u64, name: &str, member: usize) -> Self {
+        let top_bits = |text| hash(key, text) >> (u64::BITS - HASH_BITS);
+        let (last_part, name) = (top_bits(name::last_part(name)), top_bits(name));
+        Self(last_part << (HASH_BITS + MEMBER_BITS) | name << MEMBER_BITS | member as u64)
+    }
+
+    fn member(self) -> usize {
+        usize::try_from(self.0 & (MAX_MEMBERS as u64 - 1)).unwrap_or(0)
+    }
+
+    fn hashes(self) -> u64 {
+        self.0 >> MEMBER_BITS
+    }
+
+    fn last_part(self) -> u64 {
+        self.0 >> (HASH_BITS + MEMBER_BITS)
+    }
 }
 
-/// Slots of all members, sorted by hash, then by member.
-pub(super) fn slots(count: usize, hash_of: impl Fn(usize) -> u32) -> Vec<Slot> {
-    let members = 0..u32::try_from(count).unwrap_or(u32::MAX);
-    let mut slots: Vec<Slot> =
-        members.map(|member| Slot { hash: hash_of(member as usize), member }).collect();
-    slots.sort_unstable();
-    slots
-}
-
-fn with_hash(slots: &[Slot], hash: u32) -> impl Iterator<Item = usize> {
-    let first = slots.partition_point(|slot| slot.hash < hash);
+/// The members whose slots give this value, which must be one they are sorted by.
+fn equal_by(slots: &[Slot], part: impl Fn(Slot) -> u64, value: u64) -> impl Iterator<Item = usize> {
+    let first = slots.partition_point(|&slot| part(slot) < value);
     let rest = slots.get(first..).unwrap_or_default().iter();
-    rest.take_while(move |slot| slot.hash == hash).map(|slot| slot.member as usize)
+    rest.take_while(move |&&slot| part(slot) == value).map(|slot| slot.member())
 }
 
 /// Members whose name a later one has too, sorted: of equal names the last wins, as in `CPython`.
 pub(super) fn hidden_duplicates<'a>(
     slots: &[Slot],
     name_of: impl Fn(usize) -> Cow<'a, str>,
-) -> Vec<u32> {
+) -> Vec<usize> {
     let mut hidden = Vec::new();
-    for same_hash in slots.chunk_by(|left, right| left.hash == right.hash) {
-        // Different names that share a keyed hash are rare, so this list holds one name.
+    for alike in slots.chunk_by(|left, right| left.hashes() == right.hashes()) {
+        if alike.len() == 1 {
+            continue;
+        }
+        // Different names that share both hashes are rare, so this list holds a name or two.
         let mut kept: Vec<Cow<'_, str>> = Vec::new();
-        for slot in same_hash.iter().rev().filter(|_| same_hash.len() > 1) {
-            let name = name_of(slot.member as usize);
+        for slot in alike.iter().rev() {
+            let name = name_of(slot.member());
             if kept.contains(&name) {
-                hidden.push(slot.member);
+                hidden.push(slot.member());
             } else {
                 kept.push(name);
             }
@@ -51,6 +70,23 @@ pub(super) fn hidden_duplicates<'a>(
     }
     hidden.sort_unstable();
     hidden
+}
+
+/// Hashes text eight bytes at a time by multiplying and folding. The key is random for each
+/// directory, so a hostile archive cannot choose names that collide.
+fn hash(key: u64, text: &str) -> u64 {
+    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fold = |left: u64, right: u64| {
+        let high = (u128::from(left) * u128::from(right)) >> u64::BITS;
+        left.wrapping_mul(right) ^ high as u64
+    };
+    let mut state = key ^ (text.len() as u64).wrapping_mul(MULTIPLIER);
+    for chunk in text.as_bytes().chunks(8) {
+        let mut word = [0; 8];
+        word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
+        state = fold(state ^ u64::from_le_bytes(word), key | 1) ^ MULTIPLIER;
+    }
+    fold(state, MULTIPLIER)
 }
 
 impl Directory {
@@ -75,8 +111,9 @@ impl Directory {
         if name::escapes(wanted) {
             return Err(self.fault(Fault::Escapes { name: wanted.to_owned() }));
         }
-        let exact = with_hash(self.by_name(), self.hash_of(wanted))
-            .find(|&index| self.name_of(index) == wanted);
+        let exact =
+            equal_by(&self.slots, Slot::hashes, Slot::new(self.hash_key, wanted, 0).hashes())
+                .find(|&index| self.name_of(index) == wanted);
         if exact.is_some() {
             return Ok(exact);
         }
@@ -85,13 +122,11 @@ impl Directory {
 
     fn get_by_suffix(&self, wanted: &str) -> Result<Option<usize>> {
         let suffix = name::normal(wanted);
-        let last_part = name::last_part(&suffix);
-        if last_part.is_empty() {
-            return Ok(None);
-        }
-        let all: Vec<usize> = with_hash(self.by_last_part(), self.hash_of(last_part))
+        let last_part = Slot::new(self.hash_key, &suffix, 0).last_part();
+        let mut all: Vec<usize> = equal_by(&self.slots, Slot::last_part, last_part)
             .filter(|&index| ends_in(&name::normal(&self.name_of(index)), &suffix))
             .collect();
+        all.sort_unstable();
         let (escaping, inside): (Vec<usize>, Vec<usize>) =
             all.into_iter().partition(|&index| name::escapes(&self.name_of(index)));
         match (inside.as_slice(), escaping.first()) {
@@ -110,11 +145,6 @@ impl Directory {
                 count: several.len(),
             })),
         }
-    }
-
-    pub(super) fn hash_of(&self, text: &str) -> u32 {
-        // The upper half is as good as the lower one.
-        (self.hasher.hash_one(text) >> 32) as u32
     }
 }
 

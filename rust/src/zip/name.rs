@@ -16,17 +16,18 @@ const CP437: [char; 128] = [
 
 /// The part of a stored name that counts: up to the first NUL.
 pub(super) fn cut_at_nul(stored: &[u8]) -> &[u8] {
-    stored.split(|&byte| byte == 0).next().unwrap_or_default()
+    stored.iter().position(|&byte| byte == 0).and_then(|nul| stored.get(..nul)).unwrap_or(stored)
 }
 
 /// The name in text. Bytes that are not UTF-8 although the flag says so become U+FFFD, so one odd
 /// name does not make the other members unreachable.
 pub(super) fn decode(stored: &[u8], utf8: bool) -> Cow<'_, str> {
     let stored = cut_at_nul(stored);
-    if utf8 || stored.is_ascii() {
-        return String::from_utf8_lossy(stored);
+    match std::str::from_utf8(stored) {
+        Ok(name) if utf8 || name.is_ascii() => Cow::Borrowed(name),
+        _ if utf8 => String::from_utf8_lossy(stored),
+        _ => stored.iter().map(|&byte| from_cp437(byte)).collect(),
     }
-    stored.iter().map(|&byte| from_cp437(byte)).collect()
 }
 
 fn from_cp437(byte: u8) -> char {
@@ -60,7 +61,8 @@ pub(super) fn normal(name: &str) -> Cow<'_, str> {
 
 /// The part after the last separator.
 pub(super) fn last_part(name: &str) -> &str {
-    name.rsplit(['/', '\\']).next().unwrap_or_default()
+    let separator = name.bytes().rposition(|byte| byte == b'/' || byte == b'\\');
+    separator.and_then(|at| name.get(at + 1..)).unwrap_or(name)
 }
 
 /// Whether the name is absolute, has a drive, or goes up a folder.
