@@ -25,9 +25,9 @@ from mmscore.config import (
     resolve_secret,
 )
 from mmscore.errors import ConfigError, Exit, StorageError
-from mmscore.hub import LocalFiles, locate
+from mmscore.hub import Files, locate
 from mmscore.media import Limits
-from mmscore.records import SCORED, Sample
+from mmscore.records import SCORED, Sample, Source
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
 from mmscore.wire import build_request, media_of
@@ -44,11 +44,14 @@ class Events:
         start: Called with the benchmark, the planned counts and the run's folder.
         progress: Called after each sample, from any worker, one at a time.
         notice: Called with one sentence worth reading.
+        fetching: Called while a file is fetched with its name, the bytes that are there, and the
+            bytes it will have, where that is told.
     """
 
     start: Callable[[Benchmark, Mapping[str, int], Path], None] = lambda *_: None
     progress: Callable[[Progress], None] = lambda _: None
     notice: Callable[[str], None] = lambda _: None
+    fetching: Callable[[str, int, int | None], None] = lambda *_: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Plan:
 
     task: TaskConfig
     benchmark: Benchmark
-    files: LocalFiles
+    files: Files
     options: Options
     survey: Survey
     selection: Selection
@@ -86,6 +89,13 @@ class Plan:
     def samples(self) -> Iterator[Sample]:
         """All samples, with the user's system message in front."""
         return _samples(self.benchmark, self.files, self.options)
+
+    def sources(self) -> Iterator[Source]:
+        """Where the media of the selected samples lie, in the order they are asked."""
+        for _, sample, _ in self.selection.items(self.samples()):
+            for medium in media_of(sample.messages):
+                if medium.source is not None:
+                    yield medium.source
 
     @property
     def planned(self) -> dict[str, int]:
@@ -114,7 +124,7 @@ def run_task(
         KeyboardInterrupt: Stopped by the user; what was answered is kept and reported.
     """
     task = as_task(task_cfg)
-    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task)]}
+    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task, events)]}
 
 
 def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
@@ -126,20 +136,42 @@ def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -
     return TaskConfig.from_file(task_cfg)
 
 
-def plans(task: TaskConfig) -> Iterator[Plan]:
+def plans(task: TaskConfig, events: Events = Events()) -> Iterator[Plan]:
     """Yield the plan of each benchmark; all are checked before the first is asked."""
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
     for name in task.datasets:
-        yield plan(task, name)
+        yield plan(task, name, events)
 
 
-def plan(task: TaskConfig, name: str) -> Plan:
+def plan(task: TaskConfig, name: str, events: Events = Events()) -> Plan:
     """Return the plan of one benchmark.
 
     Raises:
         ConfigError: The benchmark or one of its subsets is unknown.
         DataError: The data are missing, damaged or incomplete.
+        HubError: The data cannot be fetched.
+    """
+    looked = look(task, name, events)
+    check_survey(looked.survey, looked.files.name, skip_bad_media=task.skip_bad_media)
+    return looked
+
+
+def look(
+    task: TaskConfig, name: str, events: Events = Events(), *, whole: bool = False
+) -> Plan:
+    """Return the plan of one benchmark, whatever is wrong with its samples.
+
+    Args:
+        task: The task.
+        name: The benchmark.
+        events: Who wants to hear of progress.
+        whole: Fetch archives whole instead of the members that are read.
+
+    Raises:
+        ConfigError: The benchmark or one of its subsets is unknown.
+        DataError: The data are missing or damaged.
+        HubError: They cannot be fetched.
     """
     benchmark = benchmarks.find(name)
     args = task.dataset_args.get(name, {})
@@ -152,16 +184,23 @@ def plan(task: TaskConfig, name: str) -> Plan:
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
-    files = locate(args.get("local_path"), name)
+    files = locate(
+        args.get("local_path"),
+        name,
+        benchmark.dataset.ids if benchmark.dataset else {},
+        offline=task.offline,
+        whole=whole,
+        notice=events.notice,
+        progress=events.fetching,
+    )
     found = survey(_samples(benchmark, files, options))
-    check_survey(found, files.name, skip_bad_media=task.skip_bad_media)
     order = [*(options.subsets or benchmark.subsets), *found.counts]
     counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
     selection = select(counts, task.limit, task.shard, task.repeats)
     return Plan(task, benchmark, files, options, found, selection)
 
 
-def _samples(benchmark: Benchmark, files: LocalFiles, options: Options) -> Iterator[Sample]:
+def _samples(benchmark: Benchmark, files: Files, options: Options) -> Iterator[Sample]:
     from mmscore.records import Message
 
     for sample in benchmark.samples(files, options):
@@ -203,9 +242,11 @@ def ask(plan: Plan, events: Events) -> Result:
     journal.write_json(folder / journal.RUN, record)
     stopped: BaseException | None = None
     try:
+        plan.files.expect(plan.sources())
         run.run()
     except BaseException as error:
         stopped = error
+    plan.files.close()
     client.close()
     predictions.close()
     scores.close()

@@ -16,7 +16,7 @@ from support import ROOT
 
 FLOORS = (
     ("words", "errors records config"),
-    ("bytes in", "net archive hub rows sniff media sources"),
+    ("bytes in", "net web cache archive remote download repository hub rows sniff media sources"),
     (
         "words out, judgement in",
         "prompts messages placeholders wording wire replies answers filters metrics scoring stats"
@@ -34,9 +34,9 @@ PLACE = {name: place for place, name in enumerate(" ".join(names for _, names in
 CORE = "mmscore._core"
 
 ONLY = {
-    CORE: {"rows", "archive", "media", "answers", "scoring", "metrics", "__init__"},
-    "requests": {"net"},
-    "urllib3": {"net"},
+    CORE: {"rows", "archive", "remote", "media", "answers", "scoring", "metrics", "__init__"},
+    "requests": {"net", "web"},
+    "urllib3": {"net", "web"},
     "certifi": {"net"},
     "http.client": {"net"},
     "PIL": {"media"},
@@ -181,7 +181,7 @@ def _says_pyo3(text: str) -> bool:
         ("wire", "from mmscore._core import data_uri", "may import mmscore._core"),
         ("client", "import http.client", "may import http.client"),
         ("client", "from http import client", "may import http.client"),
-        ("hub", "def f():\n    import requests", "only net may import requests"),
+        ("hub", "def f():\n    import requests", "only net, web may import requests"),
         ("net", "import requests.adapters", "imported at the top"),
         ("media", "from PIL import Image", "imported at the top"),
         ("stats", "import numpy", "no dependency of ours"),
