@@ -2,12 +2,14 @@
 
     python data/build_samples.py [FOLDER]
 
-writes `FOLDER/slake`, `FOLDER/pmc_vqa` (default: `data/samples`), the same bytes on every machine:
+writes `FOLDER/slake`, `FOLDER/pmc_vqa` and so on (default: `data/samples`), the same bytes on every
+machine:
 pictures are stored, not compressed, because compressors differ.
 """
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -101,6 +103,124 @@ def pmc_vqa(folder: Path) -> None:
     )
 
 
+def general_vqa(folder: Path) -> None:
+    """`shapes.jsonl`: messages of every kind, media beside it and inside it."""
+    circle = "pictures/circle.png"
+    small = "data:image/png;base64," + base64.b64encode(_tiny_picture()).decode()
+    rows: list[dict[str, object]] = [
+        # OpenAI messages: a plain picture, a system turn with `detail`, two pictures in order
+        _asked([_text("Which shape is this?"), _image(circle)], "A circle"),
+        {
+            "messages": [
+                {"role": "system", "content": "You describe drawings in one short sentence."},
+                {"role": "user", "content": [_text("Describe it."), _image(circle, detail="low")]},
+            ],
+            "answer": "A bright circle on a dark ground.",
+        },
+        _asked(
+            [_text("Compare"), _image(circle), _text("and"), _image("pictures/bar.png")],
+            "The first is a circle, the second a bar.",
+        ),
+        # a picture inside the record, a path with backslashes, an answer in Chinese
+        _asked([_image(small), _text("Is anything drawn here?")], "No"),
+        _asked([_image("pictures\\bar.png"), _text("图中是什么形状？")], "一个竖条"),
+        # placeholders: of one column, of two, of the list; one that nothing fills
+        {"messages": _said("Which shape is this?<image 1>"), "image_1": circle, "answer": "Circle"},
+        {
+            "messages": _said("<image 2> Listen to <audio 1> first."),
+            "image_2": circle,
+            "audio_1": "sounds/tone.wav",
+            "answer": "A circle and a tone",
+        },
+        {
+            "messages": _said("<image_2> of the list?"),
+            "images": [circle, {"path": "pictures/bar.png"}],
+            "answer": "Bar",
+        },
+        {"messages": _said("No picture <image 3> here. Braces {stay}."), "answer": "None"},
+        # several turns and no answer: asked, not scored
+        {
+            "messages": [
+                *_said("Look at <image 1>."),
+                {"role": "assistant", "content": "I see a circle."},
+                *_said("Is it bright?"),
+            ],
+            "image_1": circle,
+        },
+    ]
+    _write_media(folder)
+    _write(folder / "shapes.jsonl", _lines(rows))
+
+
+def general_vmcq(folder: Path) -> None:
+    """`shapes_val.tsv`: options as JSON, as a Python list, in columns; sparse media columns."""
+    header = ["question", "options", "answer", "image_1", "image_2", "audio_1", "A", "B", "C"]
+    circle, bar = "pictures/circle.png", "pictures/bar.png"
+    rows = [
+        ["Which one is a bar?", '["<image 1>", "<image 2>"]', "B", circle, bar],
+        ["<image 1> What is it?", '["Square", "Circle", "Bar"]', "B", circle],
+        ["<image 1> What is it?", "['Square', \"it's a bar\"]", "B", bar],
+        ["<image 1> What is it?", "('Bar', 'Circle')", "a", bar],
+        # options in columns, two and three of them
+        ["<image 1> Is it bright?", "", "A", circle, "", "", "Yes", "No"],
+        ["<image 1> How many shapes?", "", "B", bar, "", "", "None", "One", "Two"],
+        ["<audio 1> What do you hear?", '["Speech", "A tone"]', "B", "", "", "sounds/tone.wav"],
+        ["图中是什么形状？<image 1>", '["圆形", "竖条"]', "A", circle],
+        ["{question} <image 2>?", '["{choices}", "[0, 1)"]', " B ", circle],
+        # no answer: asked, not scored
+        ["<image 1> Do you like it?", '["Yes", "No"]', "", circle],
+    ]
+    text = io.StringIO()
+    padded = [row + [""] * (len(header) - len(row)) for row in rows]
+    writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+    writer.writerows([header, *padded])
+    _write_media(folder)
+    _write(folder / "shapes_val.tsv", text.getvalue())
+
+
+def _write_media(folder: Path) -> None:
+    """Two pictures and a sound of a tenth of a second."""
+    (folder / "pictures").mkdir(exist_ok=True)
+    (folder / "pictures/circle.png").write_bytes(picture(("circle", 200)))
+    (folder / "pictures/bar.png").write_bytes(picture(("bar", 250)))
+    (folder / "sounds").mkdir(exist_ok=True)
+    samples = bytes(128 + (40 if at % 16 < 8 else -40) for at in range(800))
+    form = struct.pack("<HHIIHH", 1, 1, 8000, 8000, 1, 8)
+    chunks = b"".join(
+        name + struct.pack("<I", len(data)) + data
+        for name, data in ((b"fmt ", form), (b"data", samples))
+    )
+    riff = b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
+    (folder / "sounds/tone.wav").write_bytes(riff)
+
+
+def _tiny_picture() -> bytes:
+    """One dark pixel, small enough to stand inside a row."""
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", _stored(b"\0\x08")), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
+
+
+def _asked(parts: Sequence[dict[str, object]], answer: str) -> dict[str, object]:
+    return {"messages": [{"role": "user", "content": parts}], "answer": answer}
+
+
+def _said(text: str) -> list[dict[str, object]]:
+    return [{"role": "user", "content": text}]
+
+
+def _text(text: str) -> dict[str, object]:
+    return {"type": "text", "text": text}
+
+
+def _image(url: str, **more: str) -> dict[str, object]:
+    return {"type": "image_url", "image_url": {"url": url, **more}}
+
+
+def _lines(rows: Sequence[Mapping[str, object]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
 def _question(
     qid: int | str,
     image: str,
@@ -177,7 +297,12 @@ def _write_zip(path: Path, members: Mapping[str, bytes]) -> None:
             archive.writestr(member, data)
 
 
-BUILDERS = {"slake": slake, "pmc_vqa": pmc_vqa}
+BUILDERS = {
+    "slake": slake,
+    "pmc_vqa": pmc_vqa,
+    "general_vqa": general_vqa,
+    "general_vmcq": general_vmcq,
+}
 
 
 def main(arguments: Sequence[str]) -> None:

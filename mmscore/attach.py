@@ -11,7 +11,8 @@ import json
 import threading
 from collections import OrderedDict
 
-from mmscore.media import Limits, data_uri, prepare_image
+from mmscore.errors import MediaError
+from mmscore.media import ImageLimits, data_uri, prepare_image
 from mmscore.records import Media, Source
 from mmscore.wire import Attachment
 
@@ -31,11 +32,11 @@ MIME_OF_FORMAT = {
 class Attacher:
     """Makes attachments; safe to use from any number of threads."""
 
-    def __init__(self, limits: Limits, *, audio_as_uri: bool = False) -> None:
+    def __init__(self, limits: ImageLimits, *, audio_as_uri: bool = False) -> None:
         """Take the limits images must keep.
 
         Args:
-            limits: What an image may measure; see `media.Limits`.
+            limits: What an image may measure; see `media.ImageLimits`.
             audio_as_uri: Send sounds as data URIs, as DashScope wants them, not as bare base64.
         """
         self._limits = limits
@@ -67,20 +68,39 @@ class Attacher:
 
     def _make(self, medium: Media) -> Attachment:
         if medium.source is None:
-            return _url_attachment(medium.url or "")
+            return _url_attachment(self._sendable(medium))
         source: Source = medium.source
         data = source.read()
         notes: tuple[str, ...] = ()
         if medium.kind == "image":
-            data, mime, notes = prepare_image(data, self._limits)
+            prepared = prepare_image(data, self._limits, name=source.name)
+            data, mime, notes = prepared.data, prepared.mime, prepared.notes
         else:
-            mime = MIME_OF_FORMAT.get(medium.format or "", f"{medium.kind}/{medium.format}")
+            known = MIME_OF_FORMAT.get(medium.format or "", f"{medium.kind}/{medium.format}")
+            mime = medium.mime or known
         payload = data_uri(data, mime)
         if medium.kind == "audio" and not self._audio_as_uri:
             payload = payload.partition(b",")[2]
         digest = hashlib.sha256(data).hexdigest()
         note = {"place": source.name, "sha256": digest, "bytes": len(data), "mime": mime}
         return Attachment(payload, digest, {**note, "notes": list(notes)} if notes else note)
+
+
+    def _sendable(self, medium: Media) -> str:
+        """The URL as the endpoint takes it: sounds have no URL form, so their base64 alone.
+
+        Raises:
+            MediaError: A sound lies at an http(s) URL.
+        """
+        url = medium.url or ""
+        if medium.kind != "audio" or (self._audio_as_uri and url.startswith("data:")):
+            return url
+        if not url.startswith("data:"):
+            raise MediaError(
+                f"the sound at `{url[:200]}` cannot be sent by its URL",
+                hint="save it as a file, or put it into the record as a data URI",
+            )
+        return url.partition(",")[2]
 
 
 def _url_attachment(url: str) -> Attachment:

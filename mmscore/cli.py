@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
 import signal
@@ -227,7 +228,7 @@ def _say(sentence: str) -> None:
 def _speak_utf8() -> None:
     """Let no character of a question or a reply end the program, whatever the locale."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 

@@ -34,6 +34,9 @@ LONGEST_WAIT = 30.0
 LONGEST_RETRY_AFTER = 120.0
 """An endpoint that asks for more patience than this is reported, not waited for."""
 
+LIMITED_RETRIES = 4
+"""A 429 says that the request was fine: it may be tried this many times as often."""
+
 UNREACHED_RETRIES = 2
 """New attempts at an endpoint that has never answered: a wrong address should be told soon."""
 
@@ -90,25 +93,46 @@ def completions_url(api_url: str) -> str:
 
 
 class Gate:
-    """The pause that all workers share after the endpoint asked for one."""
+    """How many requests may be in flight, learnt from the endpoint's 429s by all workers at once.
+
+    As TCP does: a limit that is met halves the number and closes the gate for the time the
+    endpoint asks for; each success after that adds a little. Without 429s it never holds anyone.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._in_flight = 0
+        self._most = float("inf")
         self._open_at = 0.0
 
-    def close_for(self, seconds: float) -> None:
-        """Let no request start within the next `seconds`."""
-        with self._lock:
-            self._open_at = max(self._open_at, time.monotonic() + seconds)
-
-    def wait(self, stopped: threading.Event) -> None:
-        """Return when requests may start, spread out so that not all start at once."""
-        while not stopped.is_set():
-            with self._lock:
+    def enter(self, stopped: threading.Event) -> None:
+        """Return when one more request may start."""
+        with self._changed:
+            while not stopped.is_set():
                 left = self._open_at - time.monotonic()
-            if left <= 0:
-                return
-            stopped.wait(left + random.uniform(0, min(1.0, left / 2)))
+                if left <= 0 and self._in_flight < self._most:
+                    break
+                self._changed.wait(min(left, 1.0) if left > 0 else 1.0)
+            self._in_flight += 1
+
+    def leave(self, *, limited: bool, wait: float = 0.0) -> None:
+        """Count a request as ended.
+
+        Args:
+            limited: Whether the endpoint said that it was too many.
+            wait: Seconds it asked to wait.
+        """
+        with self._changed:
+            now = time.monotonic()
+            if limited:
+                # Those that were sent together meet the limit together: only the first halves.
+                if now >= self._open_at:
+                    self._most = max(1.0, min(self._most, self._in_flight) / 2)
+                self._open_at = max(self._open_at, now + wait)
+            elif self._most != float("inf"):
+                self._most += 1.0 / self._most
+            self._in_flight -= 1
+            self._changed.notify_all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +182,15 @@ class Client:
         patience = self.service.timeout * 2
         attempts = 0
         while True:
-            self._gate.wait(self.stopped)
+            self._gate.enter(self.stopped)
             attempts += 1
             outcome = self._attempt(body)
             seconds = time.monotonic() - started
             if isinstance(outcome, Reply):
+                self._gate.leave(limited=False)
                 return replace(outcome, seconds=seconds, attempts=attempts)
             wait = self._wait_before_next(outcome, attempts)
+            self._gate.leave(limited=outcome.http_status == 429, wait=wait or 0.0)
             if wait is None or seconds + wait > patience or self.stopped.wait(wait):
                 return Reply(
                     status=outcome.status,
@@ -184,23 +210,23 @@ class Client:
         self.connections.abort()
 
     def _wait_before_next(self, failure: Failure, attempts: int) -> float | None:
+        """Seconds to wait before a new attempt; None where none is made."""
         retries = self.service.retries
-        if not self.reached and failure.kind in ("connect", "tls"):
+        if failure.http_status == 429:
+            retries *= LIMITED_RETRIES
+        elif not self.reached and failure.kind in ("connect", "tls"):
             retries = min(retries, UNREACHED_RETRIES)
         if not failure.retriable or attempts > retries or self.stopped.is_set():
             return None
-        if failure.wait is not None:
-            if failure.wait > LONGEST_RETRY_AFTER:
-                return None
-            self._gate.close_for(failure.wait)
-            return 0.0
         if failure.kind == "idle":
             return 0.0  # a kept-alive connection went stale; a fresh one costs nothing to try
-        wait = random.uniform(0.5, 1.0) * min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1))
-        if failure.http_status == 429:
-            self._gate.close_for(wait)
-            return 0.0
-        return wait
+        own = random.uniform(0.5, 1.0) * min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1))
+        if failure.wait is None:
+            return own
+        if failure.wait > LONGEST_RETRY_AFTER:
+            return None
+        # The endpoint's word holds, but one that always says "at once" must not be hammered.
+        return failure.wait if attempts == 1 else max(failure.wait, own)
 
     def _attempt(self, body: bytes) -> Reply | Failure:
         service = self.service

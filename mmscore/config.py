@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -153,8 +153,7 @@ def load_mapping(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read the task file `{path}`: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"the task file `{path}` is not UTF-8: {error.reason}") from None
-    parsers = {".toml": _parse_toml, ".json": json.loads, ".yaml": _parse_yaml, ".yml": _parse_yaml}
-    parse = parsers.get(path.suffix.lower())
+    parse = _PARSERS.get(path.suffix.lower())
     if parse is None:
         raise ConfigError(
             f"the task file `{path}` ends in `{path.suffix}`, expected .toml, .json or .yaml"
@@ -189,21 +188,29 @@ def _parse_yaml(text: str) -> Any:
         raise ValueError(str(error)) from None
 
 
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    ".toml": _parse_toml,
+    ".json": json.loads,
+    ".yaml": _parse_yaml,
+    ".yml": _parse_yaml,
+}
+
+
 def check_limit(limit: object) -> int | float | None:
     """`limit` as the reference reads it: an int counts samples, a float from 0 to 1 is a share.
 
     Raises:
         ConfigError: It is neither.
     """
-    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0):
+    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit > 0):
         return limit
     if isinstance(limit, float) and math.isfinite(limit):
-        if 0.0 <= limit <= 1.0:
+        if 0.0 < limit <= 1.0:
             return limit
         if limit > 1.0 and limit.is_integer():
             return int(limit)
     raise ConfigError(
-        f"`limit` is {limit!r}, expected a number of samples per subset or a share from 0.0 to 1.0"
+        f"`limit` is {limit!r}, expected a number of samples per subset or a share above 0.0 up to 1.0"
     )
 
 

@@ -30,20 +30,30 @@ _LISTED = 8
 
 @dataclass(slots=True)
 class LocalFiles:
-    """The files of a data set in a folder of the user's, or one file; never written to."""
+    """The files of a data set in a folder of the user's; never written to.
+
+    Attributes:
+        root: The folder.
+        single: The name of the only file asked for, where the user named a file.
+    """
 
     root: Path
+    single: str | None = None
     used: dict[str, Path] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The folder or file."""
-        return f"`{self.root}`"
+        return f"`{self.root / self.single if self.single else self.root}`"
+
+    def names(self) -> list[str]:
+        """The names of the files right inside the folder, sorted."""
+        return sorted(path.name for path in self.root.iterdir() if path.is_file())
 
     def has(self, file: str) -> bool:
         """Whether the folder holds that file or folder."""
-        return self._place(file).exists()
+        return (self.root / file).exists()
 
     def matching(self, pattern: str) -> list[str]:
         """The files that fit a pattern, sorted; or the one file that the user gave.
@@ -51,8 +61,8 @@ class LocalFiles:
         Raises:
             DataError: There is none.
         """
-        if self.root.is_file():
-            return [self.root.name]
+        if self.single is not None:
+            return [self.single]
         # A user may give the folder above the files, as published, or the files' own.
         for tried in (pattern, PurePosixPath(pattern).name):
             found = sorted(
@@ -70,7 +80,7 @@ class LocalFiles:
         Raises:
             DataError: It is not there.
         """
-        path = self._place(file)
+        path = self.root / file
         if not path.is_file():
             raise DataError(f"no `{file}` in {self.name}, found {self._listing()}", hint=_HINT)
         self.used[file] = path
@@ -100,12 +110,7 @@ class LocalFiles:
         """SHA-256 over the files used: whole for tables, names and checksums for archives."""
         return _fingerprint(self.used, self.archives)
 
-    def _place(self, file: str) -> Path:
-        return self.root if self.root.is_file() and file == self.root.name else self.root / file
-
     def _listing(self) -> str:
-        if self.root.is_file():
-            return "a single file"
         names = sorted(path.name for path in self.root.iterdir())
         return _shown(names) or "an empty folder"
 
@@ -140,6 +145,21 @@ class HubFiles:
     def name(self) -> str:
         """The hub, id and revision."""
         return self.repository.title
+
+    @property
+    def single(self) -> str | None:
+        """The one file that a URL names."""
+        return self.repository.only
+
+    def names(self) -> list[str]:
+        """The names of the files right inside the data set, sorted.
+
+        Raises:
+            HubError: The hub cannot be asked.
+        """
+        if self.repository.only is not None:
+            return [self.repository.only]
+        return sorted(name for name in self.entries() if "/" not in name)
 
     def has(self, file: str) -> bool:
         """Whether the data set holds that file.
@@ -363,7 +383,7 @@ def locate(
         )
     root = None if data is None else Path(data).expanduser()
     if root is not None and root.exists():
-        return LocalFiles(root)
+        return LocalFiles(root.parent, root.name) if root.is_file() else LocalFiles(root)
     repository = find_repository(data, ids or {})
     if repository is None:
         raise DataError(

@@ -274,11 +274,13 @@ class Connections:
                 yield Answer(response.status, _lower(response), response)
                 response.read(0)
                 finished = response.isclosed()
-        except (OSError, http.client.HTTPException) as error:
+        except BaseException as error:
             connection.close()
-            raise self._explain(error, sock, reused, timeout, idle_timeout) from error
-        except BaseException:
-            connection.close()
+            # A reader whose socket was shut down sees a short answer, in whatever form.
+            if self._watch.take_expired(sock):
+                raise self._out_of_time(timeout) from error
+            if isinstance(error, (OSError, http.client.HTTPException)):
+                raise self._explain(error, reused, idle_timeout) from error
             raise
         if finished and not response.will_close:
             with self._lock:
@@ -334,21 +336,13 @@ class Connections:
         proxy = self.url.proxy
         return f"{proxy.hostname}:{proxy.port or 80}" if proxy else ""
 
-    def _explain(
-        self,
-        error: Exception,
-        sock: socket.socket,
-        reused: bool,
-        timeout: float,
-        idle_timeout: float,
-    ) -> TransportError:
+    def _out_of_time(self, timeout: float) -> TransportError:
+        if self._aborted:
+            return TransportError("aborted", "the run was stopped", retriable=False)
+        return TransportError("timeout", f"no answer from {self.url.place} within {timeout:g} s")
+
+    def _explain(self, error: Exception, reused: bool, idle_timeout: float) -> TransportError:
         place = self.url.place
-        if self._watch.take_expired(sock):
-            if self._aborted:
-                return TransportError("aborted", "the run was stopped", retriable=False)
-            return TransportError(
-                "timeout", f"no complete answer from {place} within {timeout:g} s"
-            )
         if isinstance(error, TimeoutError):
             return TransportError("timeout", f"{place} was silent for {idle_timeout:g} s")
         if isinstance(error, http.client.IncompleteRead):

@@ -96,7 +96,7 @@ CHOICE_TEMPLATES: Mapping[str, str] = {
 """The choice templates by the names EvalScope gives them."""
 
 
-def fill(template: str, values: Mapping[str, str]) -> str:
+def fill(template: str, /, **values: str) -> str:
     """The template with each `{name}` of `values` replaced, in one pass.
 
     Every other brace passes through unchanged, and so does whatever a value holds: a question
@@ -125,10 +125,7 @@ def choice_prompt(template: str, question: str, choices: Sequence[str]) -> str:
     """
     labels = choice_labels(len(choices))
     lines = (f"{label}) {choice}" for label, choice in zip(labels, choices, strict=True))
-    return fill(
-        template,
-        {"question": question, "choices": "\n".join(lines), "letters": ",".join(labels)},
-    )
+    return fill(template, question=question, choices="\n".join(lines), letters=",".join(labels))
 
 
 def choice_template(*, multiple: bool = False, language: Language = "en") -> str:

@@ -54,6 +54,7 @@ class Media:
         source: Where its bytes are; None when `url` is sent as it is.
         url: An http(s) URL or a data URI that goes out unchanged.
         format: `wav`, `mp3`, `mp4` ... where the wire form needs it.
+        mime: What a data URI of a sound or clip is labelled with; None goes by `format`.
         detail: OpenAI's `detail` of an image, sent only when set.
         fps: Frames a second to look at, a DashScope extension for clips, sent only when set.
     """
@@ -62,6 +63,7 @@ class Media:
     source: Source | None = None
     url: str | None = None
     format: str | None = None
+    mime: str | None = None
     detail: str | None = None
     fps: float | None = None
 

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ from mmscore.config import (
 )
 from mmscore.errors import ConfigError, Exit, StorageError
 from mmscore.hub import Files, locate
-from mmscore.media import Limits
+from mmscore.media import ImageLimits
 from mmscore.records import SCORED, Sample, Source
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
@@ -213,57 +214,76 @@ def _samples(benchmark: Benchmark, files: Files, options: Options) -> Iterator[S
 
 
 def ask(plan: Plan, events: Events) -> Result:
-    """Ask all samples of a plan and write the report, also when the run is cut short."""
-    task = plan.task
+    """Ask all samples of a plan and write the report, also when the run is cut short.
+
+    Raises:
+        ConfigError: No model or no endpoint is given.
+        EndpointError: The model service cannot be used.
+        StorageError: The run's folder cannot be written.
+        KeyboardInterrupt: Stopped by the user.
+    """
+    client = Client(service(plan.task))
     folder = _folder(plan)
-    predictions = journal.AppendFile(folder / journal.PREDICTIONS, events.notice)
-    scores = journal.AppendFile(folder / journal.SCORES, events.notice)
-    client = Client(service(task))
-    record = _run_record(plan, client, folder)
-    planned = record["planned"]
-    events.start(plan.benchmark, planned, folder)
-    run = Run(
-        Asking(
-            benchmark=plan.benchmark,
-            client=client,
-            options=body_options(task),
-            attach=Attacher(_limits(task)).attach,
-            filter=lambda text: text,
-            predictions=predictions,
-            scores=scores,
-            earlier=_earlier(folder),
-            concurrency=task.eval_batch_size,
-        ),
-        plan.selection.items(plan.samples()),
-        sum(planned.values()),
-        events.progress,
-        events.notice,
-    )
-    journal.write_json(folder / journal.RUN, record)
-    stopped: BaseException | None = None
-    try:
-        plan.files.expect(plan.sources())
-        run.run()
-    except BaseException as error:
-        stopped = error
-    plan.files.close()
-    client.close()
-    predictions.close()
-    scores.close()
+    with (
+        closing(client),
+        closing(plan.files),
+        closing(journal.AppendFile(folder / journal.PREDICTIONS, events.notice)) as predictions,
+        closing(journal.AppendFile(folder / journal.SCORES, events.notice)) as scores,
+    ):
+        record = _run_record(plan, client, folder)
+        journal.write_json(folder / journal.RUN, record)
+        events.start(plan.benchmark, record["planned"], folder)
+        run = Run(
+            _asking(plan, client, folder, predictions, scores),
+            plan.selection.items(plan.samples()),
+            sum(record["planned"].values()),
+            events.progress,
+            events.notice,
+        )
+        stopped: BaseException | None = None
+        try:
+            plan.files.expect(plan.sources())
+            run.run()
+        except BaseException as error:
+            stopped = error
     record["seconds"] = round(record["seconds"] + run.progress.seconds, 3)
     record["finished"] = None if stopped else _now()
     record["stopped"] = (str(stopped) or type(stopped).__name__) if stopped else None
+    return _close(folder, record, stopped)
+
+
+def _close(folder: Path, record: Mapping[str, Any], stopped: BaseException | None) -> Result:
+    """Write the run's record and report; what stopped the run is raised after that."""
     try:
         journal.write_json(folder / journal.RUN, record)
         result = reported(folder)
     except StorageError:
         if stopped is None:
             raise
-        raise stopped from None
     if stopped is not None:
         stopped.add_note(f"run folder: {folder}")
         raise stopped
     return result
+
+
+def _asking(
+    plan: Plan,
+    client: Client,
+    folder: Path,
+    predictions: journal.AppendFile,
+    scores: journal.AppendFile,
+) -> Asking:
+    return Asking(
+        benchmark=plan.benchmark,
+        client=client,
+        options=body_options(plan.task),
+        attach=Attacher(_limits(plan.task)).attach,
+        filter=str,
+        predictions=predictions,
+        scores=scores,
+        earlier=_earlier(folder),
+        concurrency=plan.task.eval_batch_size,
+    )
 
 
 def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result:
@@ -339,10 +359,10 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
 
 
-def _limits(task: TaskConfig) -> Limits:
+def _limits(task: TaskConfig) -> ImageLimits:
     size = task.max_image_bytes
-    return Limits(
-        max_image_bytes=size if isinstance(size, int) else None,
+    return ImageLimits(
+        max_bytes=size if isinstance(size, int) else None,
         min_side=task.min_side,
         max_pixels=task.max_pixels,
     )

@@ -202,6 +202,10 @@ class Run:
 
     def _one(self, index: int, sample: Sample, repeat: int) -> None:
         asking = self.asking
+        if sample.problem is not None:
+            reply = Reply(status="bad_media", error=sample.problem)
+            self._record(index, sample, repeat, reply, None, ())
+            return
         try:
             attachments = [asking.attach(medium) for medium in media_of(sample.messages)]
             request = build_request(

@@ -1,7 +1,7 @@
 """Intervals and tests for scores: what a number of samples can and cannot say.
 
-All functions are pure, deterministic and free of the order of their input, except `mean`, whose
-order is part of the contract.
+All functions are pure and deterministic. The order of their input matters only to `total` and
+`mean`, where it is part of the contract.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ Z_95 = 1.959963984540054
 """The 97.5 % point of the standard normal distribution."""
 
 
-def mean(values: Sequence[float]) -> float | None:
-    """The plain left-to-right float sum over the count; None of nothing.
+def total(values: Iterable[float]) -> float:
+    """The plain left-to-right float sum.
 
-    Python 3.12 made `sum` compensate for rounding, so the reference's mean, computed on 3.11, is
-    written out here: the same values in the same order give the same bits on every version.
+    Python 3.12 made `sum` compensate for rounding, so the sum that the reference computed on 3.11
+    is written out here: the same values in the same order give the same bits on every version.
     """
-    if not values:
-        return None
-    total = 0.0
+    found = 0.0
     for value in values:
-        total += value
-    return total / len(values)
+        found += value
+    return found
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The `total` over the count, as the reference's mean; None of nothing."""
+    return total(values) / len(values) if values else None
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -42,7 +45,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     return bootstrap(values)
 
 
-def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
+def wilson(successes: int, count: int, z: float = Z_95) -> tuple[float, float]:
     """Wilson's score interval for a proportion.
 
     Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
@@ -51,18 +54,18 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
 
     Args:
         successes: How many of them were right.
-        total: How many there were, at least 1.
+        count: How many there were, at least 1.
         z: The normal quantile; the default gives 95 %.
 
     Returns:
         (low, high) as fractions.
     """
-    share = successes / total
-    square = z * z / total
+    share = successes / count
+    square = z * z / count
     center = (share + square / 2) / (1 + square)
-    half = z * math.sqrt(share * (1 - share) / total + square / (4 * total)) / (1 + square)
+    half = z * math.sqrt(share * (1 - share) / count + square / (4 * count)) / (1 + square)
     low = 0.0 if successes == 0 else max(0.0, center - half)
-    high = 1.0 if successes == total else min(1.0, center + half)
+    high = 1.0 if successes == count else min(1.0, center + half)
     return low, high
 
 
@@ -126,18 +129,12 @@ def mcnemar(gained: int, lost: int) -> float:
     Returns:
         A probability; 1.0 where no pair differs.
     """
-    total = gained + lost
-    if total == 0:
-        return 1.0
-    # Scaled to the largest term, then summed outwards in: no overflow for any count.
-    logs = [_log_binomial(total, k) for k in range(min(gained, lost) + 1)]
-    largest = max(logs)
-    tail = largest + math.log(math.fsum(math.exp(value - largest) for value in logs))
-    return min(1.0, 2 * math.exp(tail - total * math.log(2)))
-
-
-def _log_binomial(total: int, chosen: int) -> float:
-    return math.lgamma(total + 1) - math.lgamma(chosen + 1) - math.lgamma(total - chosen + 1)
+    pairs = gained + lost
+    tail, term = 0, 1  # whole numbers: exact however many pairs differ
+    for chosen in range(min(gained, lost) + 1):
+        tail += term
+        term = term * (pairs - chosen) // (chosen + 1)
+    return min(1.0, 2 * tail / (1 << pairs))
 
 
 def deviation(values: Sequence[float]) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mmscore.config import nearest_hint, parse_shard
 from mmscore.errors import ConfigError, DataError
 from mmscore.records import Media, Sample
+from mmscore.sources import FileSource
 from mmscore.wire import content_text, media_of
 
 _SHOWN = 10
@@ -43,13 +44,19 @@ class Survey:
         lengths: Subset name -> prompt lengths (and with them the number of samples).
         media: Distinct media places and how many samples show each.
         missing: Places of media that cannot be found -> ids of the samples that show them.
+        tried: Where the first missing medium was looked for, in a sentence.
         duplicates: Sample ids that occur more than once.
+        problems: Why records cannot be asked, a sentence each.
+        warnings: What is odd about records that can be asked, a sentence each.
     """
 
     lengths: dict[str, Lengths] = field(default_factory=dict)
     media: dict[str, int] = field(default_factory=dict)
     missing: dict[str, list[str]] = field(default_factory=dict)
+    tried: str = ""
     duplicates: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -65,6 +72,9 @@ def survey(samples: Iterable[Sample]) -> Survey:
         if sample.id in seen:
             found.duplicates.append(sample.id)
         seen.add(sample.id)
+        if sample.problem is not None:
+            found.problems.append(sample.problem)
+        found.warnings += sample.warnings
         length = sum(len(content_text(message)) for message in sample.messages)
         found.lengths.setdefault(sample.subset, Lengths()).add(length)
         for medium in media_of(sample.messages):
@@ -81,6 +91,8 @@ def _note_medium(found: Survey, sample: Sample, medium: Media) -> None:
     found.media[name] = (known or 0) + 1
     if known is None and not source.exists():
         found.missing[name] = []
+        if not found.tried and isinstance(source, FileSource):
+            found.tried = source.missing()
     if name in found.missing:
         found.missing[name].append(sample.id)
 
@@ -99,13 +111,25 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
             f"{_listing(found.duplicates)}",
             hint="give each sample an id of its own",
         )
+    if found.problems and not skip_bad_media:
+        raise DataError(
+            f"{len(found.problems)} records of {place} cannot be asked:\n"
+            f"{_lines(found.problems)}",
+            hint="correct the data, or run the rest with --skip-bad-media",
+        )
     if found.missing and not skip_bad_media:
         spoiled = sum(len(ids) for ids in found.missing.values())
         raise DataError(
             f"{len(found.missing)} media of {spoiled} samples cannot be found: "
-            f"{_listing(list(found.missing))}",
+            f"{_listing(list(found.missing))}{f'; {found.tried}' if found.tried else ''}",
             hint="complete the data, or run the rest with --skip-bad-media",
         )
+
+
+def _lines(sentences: list[str]) -> str:
+    shown = [f"  {sentence}" for sentence in sentences[:_SHOWN]]
+    more = len(sentences) - len(shown)
+    return "\n".join([*shown, f"  and {more} more"] if more else shown)
 
 
 def _listing(names: list[str]) -> str:

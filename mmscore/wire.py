@@ -69,11 +69,11 @@ def build_request(
 
 
 def media_of(messages: Sequence[Message]) -> list[Media]:
-    """All media of the messages, in the order in which they are sent."""
+    """All media that are sent, in order; only a user's turn carries any, as in the reference."""
     return [
         part
         for message in messages
-        if not isinstance(message.content, str)
+        if message.role == "user" and not isinstance(message.content, str)
         for part in message.content
         if isinstance(part, Media)
     ]
@@ -95,9 +95,12 @@ def content_text(message: Message) -> str:
 
 
 def _message(message: Message, marks: Any) -> dict[str, Any]:
-    if isinstance(message.content, str):
-        return {"role": message.role, "content": message.content}
-    return {"role": message.role, "content": [_part(part, marks) for part in message.content]}
+    content: object = message.content
+    if message.role != "user":
+        content = content_text(message)
+    elif not isinstance(message.content, str):
+        content = [_part(part, marks) for part in message.content]
+    return {"role": message.role, "content": content, **message.extra}
 
 
 def _part(part: Text | Media, marks: Any) -> dict[str, Any]:
@@ -107,7 +110,10 @@ def _part(part: Text | Media, marks: Any) -> dict[str, Any]:
     if part.kind == "audio":
         return {"type": "input_audio", "input_audio": {"data": mark, "format": part.format}}
     if part.kind == "video":
-        return {"type": "video_url", "video_url": {"url": mark}}
+        clip: dict[str, Any] = {"type": "video_url", "video_url": {"url": mark}}
+        if part.fps is not None:
+            clip["fps"] = part.fps
+        return clip
     image: dict[str, Any] = {"url": mark}
     if part.detail is not None:
         image["detail"] = part.detail

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from PIL import Image
+from support import run_cli, run_script
 
 from mmscore.demo import MODEL, Endpoint, demo_task, draw
 from mmscore.errors import StorageError
@@ -127,6 +128,29 @@ def test_the_task_names_the_data_and_the_endpoint() -> None:
     assert task["dataset_args"] == {"slake": {"local_path": "data"}}
     assert (task["model"], task["out"]) == (MODEL, "run")
     assert "out" not in demo_task(Path("data"), "http://127.0.0.1:1/v1")
+
+
+def test_the_command_runs_the_whole_job_and_reports_what_the_replies_deserve(
+    tmp_path: Path,
+) -> None:
+    ran = run_cli("demo", "--out", str(tmp_path))
+    assert ran.code == 0, ran.err
+    report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
+    assert report["overall"] == {"accuracy": pytest.approx(17 / 24)}
+    by_subset = {row["subset"]: row["score"] for row in report["scores"]}
+    assert by_subset["zh_closed"] == pytest.approx(5 / 6)
+    counts = {name: count for name, count in report["status"].items() if count}
+    assert counts == {"ok": 21, "no_answer": 1, "truncated": 1, "refused": 1}
+    assert "OVERALL" in ran.out
+    assert "70.8%" in ran.out
+
+
+def test_the_installed_script_needs_nothing_but_an_empty_folder(tmp_path: Path) -> None:
+    ran = run_script("demo", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "70.8%" in ran.out
+    assert str(tmp_path) not in ran.out, "stdout is the report alone"
+    assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
 
 
 def test_importing_the_demo_imports_no_server_and_no_imaging() -> None:

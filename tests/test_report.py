@@ -67,6 +67,14 @@ def test_rounding_follows_the_references_two_steps() -> None:
     ]
 
 
+def test_overall_is_shown_as_the_reference_averages_it(tmp_path: Path) -> None:
+    # 6 of 11 is 54.545...; EvalScope 1.14.1 averages 0.6667 and 0.5 to 0.5455 and prints 54.6%.
+    samples = mixed(2, 1, subset="a") + mixed(4, 4, 3, subset="b")
+    report = report_of(tmp_path, samples, benchmark={"subsets": {}})
+    assert report.main.score == 6 / 11
+    assert "│ OVERALL  │    11 │ 54.6%   │" in table([report])
+
+
 def test_labels_are_the_references() -> None:
     assert metric_labels(["bleu-1", "Rouge-2-P", "Rouge-L-F", "exact_match"]) == {
         "bleu-1": "BLEU ↑ · n-gram 1",
@@ -149,7 +157,7 @@ def test_every_cut_of_the_last_record_still_reports(tmp_path: Path) -> None:
     journal = tmp_path / "predictions.jsonl"
     whole = journal.read_bytes()
     start = whole.index(b"\n") + 1
-    for end in range(start, len(whole) - 1):
+    for end in range(start, len(whole)):
         journal.write_bytes(whole[:end])
         assert build(load(tmp_path)).coverage.asked == 1
 
@@ -171,6 +179,10 @@ def test_the_mean_is_the_plain_sum_in_data_order(tmp_path: Path) -> None:
     values = [1e16, 1.0, -1e16, 1.0]
     samples = [sample(i, v) for i, v in enumerate(values)]
     assert report_of(tmp_path, samples[::-1]).main.score == 0.25
+
+
+def test_a_run_that_asked_everything_is_not_called_unfinished(tmp_path: Path) -> None:
+    assert "Warning" not in render(report_of(tmp_path, mixed(1, 1), finished=None))
 
 
 def test_a_half_finished_run_says_what_is_missing(tmp_path: Path) -> None:
@@ -201,10 +213,10 @@ def test_nothing_scored_divides_by_nothing(tmp_path: Path, samples: list[dict[st
     report = build(run)
     assert report.main.score is None
     assert "—" in render(report) or not samples
-    value = json.loads(WRITERS["json"](report, run))
+    value = json.loads(WRITERS["json"](report, run, {}))
     assert value["overall"] == {"accuracy": None}
     for format in WRITERS:
-        assert WRITERS[format](report, run)
+        assert WRITERS[format](report, run, {})
 
 
 def test_asked_but_not_scorable_is_counted_apart(tmp_path: Path) -> None:
@@ -291,7 +303,7 @@ def test_csv_is_one_line_a_sample_and_starts_no_formula(tmp_path: Path) -> None:
         sample(2, None, status="error", error="@SUM(A1)", reply="", usage=None),
     ]
     run = load(write_run(tmp_path, samples))
-    text = WRITERS["csv"](build(run), run)
+    text = WRITERS["csv"](build(run), run, {})
     assert "\r" not in text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["reply"] for row in rows[:2]] == [
@@ -380,11 +392,11 @@ def test_a_folder_that_is_no_run(tmp_path: Path, content: str | None, match: str
         load(tmp_path)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "1", None])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "1", None, [1.0]])
 def test_a_score_that_is_no_number_stops_the_report(tmp_path: Path, value: object) -> None:
-    run = load(write_run(tmp_path, [sample(0, None, _metrics={"accuracy": value})]))
-    with pytest.raises(DataError, match="sample `q0`"):
-        build(run)
+    write_run(tmp_path, [sample(0, None, _metrics={"accuracy": value})])
+    with pytest.raises(DataError, match=r"scores\.jsonl, (line 1|sample `q0`)"):
+        build(load(tmp_path))
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:

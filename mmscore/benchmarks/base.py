@@ -18,6 +18,13 @@ class Files(Protocol):
     def name(self) -> str:
         """The place in words."""
 
+    @property
+    def single(self) -> str | None:
+        """The name of the file that was given instead of a folder, if one was."""
+
+    def names(self) -> list[str]:
+        """The names of the files right inside the folder, sorted."""
+
     def path(self, file: str) -> Path:
         """The local path of a file of the data set, fetched if need be."""
 

@@ -54,7 +54,7 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
             continue
         template = options.prompt_template or PROMPTS[str(record["q_lang"])]
         image = ArchiveMember(images, _member(images, _text(record, "img_name")))
-        question = fill(template, {"question": _text(record, "question").strip()})
+        question = fill(template, question=_text(record, "question").strip())
         yield Sample(
             id=str(record["qid"]),
             subset=subset,

@@ -16,23 +16,43 @@ from mmscore.report.summary import Coverage, Report, Row
 __all__ = ["WRITERS", "Coverage", "Report", "Row", "Run", "build", "load", "write"]
 
 
-def _json(report: Report, run: Run) -> str:
+Thumbnails = Mapping[str, str]
+"""Place of a medium, as the journal names it -> a small `data:image/...` URI."""
+
+
+def _json(report: Report, run: Run, thumbnails: Thumbnails) -> str:
     from mmscore.report.files import to_json
 
     return to_json(report)
 
 
-def _csv(report: Report, run: Run) -> str:
+def _csv(report: Report, run: Run, thumbnails: Thumbnails) -> str:
     from mmscore.report.files import to_csv
 
     return to_csv(run)
 
 
-WRITERS: Mapping[str, Callable[[Report, Run], str]] = {"json": _json, "csv": _csv}
-"""Format -> the whole text of `report.<format>`."""
+def _html(report: Report, run: Run, thumbnails: Thumbnails) -> str:
+    from mmscore.report.html import to_html
+
+    return to_html(report, run, thumbnails)
 
 
-def write(report: Report, run: Run, format: str, directory: Path | None = None) -> Path:
+WRITERS: Mapping[str, Callable[[Report, Run, Thumbnails], str]] = {
+    "json": _json,
+    "csv": _csv,
+    "html": _html,
+}
+"""Format -> the whole text of `report.<format>`; only HTML shows thumbnails."""
+
+
+def write(
+    report: Report,
+    run: Run,
+    format: str,
+    directory: Path | None = None,
+    thumbnails: Thumbnails | None = None,
+) -> Path:
     """Write `report.<format>` and return its path.
 
     Args:
@@ -40,6 +60,7 @@ def write(report: Report, run: Run, format: str, directory: Path | None = None) 
         run: The run it was built from.
         format: A key of `WRITERS`.
         directory: Where to put it; the run's own folder by default.
+        thumbnails: What the samples of an HTML report show; none by default.
 
     Raises:
         StorageError: The file cannot be written; an older one is left as it was.
@@ -47,5 +68,5 @@ def write(report: Report, run: Run, format: str, directory: Path | None = None) 
     from mmscore.report.files import save
 
     path = (directory or run.directory) / f"report.{format}"
-    save(path, WRITERS[format](report, run))
+    save(path, WRITERS[format](report, run, thumbnails or {}))
     return path

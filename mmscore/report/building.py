@@ -12,7 +12,7 @@ from mmscore.records import FAILED
 from mmscore.report import counts
 from mmscore.report.folder import Run, key
 from mmscore.report.summary import OVERALL, Coverage, Report, Row
-from mmscore.stats import interval, mean
+from mmscore.stats import interval, mean, total
 
 MISSING = "(none)"
 """The group value of samples that lack the key."""
@@ -73,10 +73,8 @@ def build(run: Run) -> Report:
 
 def _item(run: Run, prediction: Mapping[str, Any]) -> Item:
     status = str(prediction.get("status", "error"))
-    line = None if status in FAILED else run.scores.get(key(prediction))
-    metrics = {
-        name: _number(value, line) for name, value in (line or {}).get("metrics", {}).items()
-    }
+    line = run.score_of(prediction)
+    metrics = {name: _number(value, line) for name, value in (line.get("metrics") or {}).items()}
     return Item(
         id=prediction["id"],
         repeat=prediction.get("repeat", 0),
@@ -87,10 +85,10 @@ def _item(run: Run, prediction: Mapping[str, Any]) -> Item:
     )
 
 
-def _number(value: object, line: Mapping[str, Any] | None) -> float:
+def _number(value: object, line: Mapping[str, Any]) -> float:
     if isinstance(value, int | float) and math.isfinite(value):
         return float(value)
-    place = f"scores.jsonl, sample `{(line or {}).get('id')}`"
+    place = f"scores.jsonl, sample `{line.get('id')}`"
     raise DataError(f"{place}: found the score {value!r}, expected a finite number")
 
 
@@ -143,7 +141,7 @@ def _independent(metric: str, items: Sequence[Item]) -> list[float]:
     for item in items:
         if metric in item.metrics:
             repeats.setdefault(item.id, []).append(item.metrics[metric])
-    return [sum(values) / len(values) for values in repeats.values()]
+    return [total(values) / len(values) for values in repeats.values()]
 
 
 def _overall(metric: str, items: Sequence[Item], scores: Sequence[Row]) -> Row:
@@ -165,10 +163,8 @@ def _overall(metric: str, items: Sequence[Item], scores: Sequence[Row]) -> Row:
 def _weighted(pairs: Sequence[tuple[float | None, int]]) -> float | None:
     if not pairs:
         return None
-    total = 0.0
-    for score, num in pairs:
-        total += (score or 0.0) * num
-    return round(total / sum(num for _, num in pairs), 4)
+    weighted = total((score or 0.0) * num for score, num in pairs)
+    return round(weighted / sum(num for _, num in pairs), 4)
 
 
 def _macro(metric: str, scores: Sequence[Row]) -> float | None:
@@ -199,10 +195,10 @@ def _groups(run: Run, metrics: Sequence[str], items: Sequence[Item]) -> dict[str
 
 
 def _split_by_metadata(items: Iterable[Item], name: str) -> dict[str, list[Item]]:
-    return _split(items, lambda item: _labels(item.metadata.get(name)))
+    return _split(items, lambda item: labels_of(item.metadata.get(name)))
 
 
-def _labels(value: object) -> list[str]:
+def labels_of(value: object) -> list[str]:
     """The group values of a sample; one with a list counts under each of its entries."""
     if isinstance(value, list):
         return list(dict.fromkeys(str(part) for part in value)) or [MISSING]
@@ -226,11 +222,8 @@ def _bounds(metric: str, items: Sequence[Item]) -> tuple[float, float] | None:
     values = _values(metric, items)
     if not failed:
         return None
-    total = 0.0
-    for value in values:
-        total += value
-    count = len(values) + failed
-    return total / count, (total + failed) / count
+    right, count = total(values), len(values) + failed
+    return right / count, (right + failed) / count
 
 
 def _coverage(run: Run, items: Sequence[Item]) -> Coverage:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.errors import StorageError
-from mmscore.report.folder import Run, key
+from mmscore.report.folder import Run
 from mmscore.report.summary import SCHEMA, Report, Row
 from mmscore.stats import deviation, mean
 
@@ -103,7 +103,7 @@ def to_csv(run: Run) -> str:
     writer.writerow([*_COLUMNS, *map(_safe, metrics)])
     categories = run.benchmark.get("subsets") or {}
     for prediction in run.predictions:
-        line = run.scores.get(key(prediction)) or {}
+        line = run.score_of(prediction)
         scores = line.get("metrics") or {}
         cells = _cells(prediction, line, categories)
         writer.writerow([*map(_safe, cells), *(scores.get(metric, "") for metric in metrics)])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.errors import DataError
+from mmscore.records import FAILED
 
 SCHEMA = 1
 """The version of `run.json` this module understands."""
@@ -38,6 +39,15 @@ class Run:
         """What `run.json` says of the benchmark."""
         found: Mapping[str, Any] = self.info["benchmark"]
         return found
+
+    def score_of(self, prediction: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The score line of a prediction; empty where there is none.
+
+        A failed prediction has none, even if an earlier asking of the sample was scored.
+        """
+        if prediction.get("status") in FAILED:
+            return {}
+        return self.scores.get(key(prediction), {})
 
 
 def key(line: Mapping[str, Any]) -> Key:
@@ -79,21 +89,17 @@ def _info(path: Path) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a JSONL file; nothing where it does not exist yet."""
+    """The records of a JSONL file; nothing where it does not exist yet.
+
+    A record is whole only with its newline: what follows the last one is torn, and a resumed run
+    cuts it off.
+    """
     if not path.exists():
         return
-    *whole, tail = _bytes(path).split(b"\n")
-    for number, line in enumerate(whole, 1):
-        if line.strip():
-            record = _object(line, f"{path}, line {number}")
-            if not isinstance(record.get("id"), str):
-                raise DataError(f"`{path}`, line {number} has no `id`")
-            yield record
-    try:
-        record = _object(tail, str(path))
-    except DataError:  # torn, or the nothing after the last newline
-        return
-    if isinstance(record.get("id"), str):
+    for number, line in enumerate(_bytes(path).split(b"\n")[:-1], 1):
+        record = _object(line, f"{path}, line {number}")
+        if not isinstance(record.get("id"), str):
+            raise DataError(f"`{path}`, line {number} has no `id`")
         yield record
 
 
@@ -104,9 +110,16 @@ def _bytes(path: Path) -> bytes:
         raise DataError(f"cannot read `{path}`: {error.strerror}") from error
 
 
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
+
+
 def _object(data: bytes, place: str) -> dict[str, Any]:
     try:
-        value = json.loads(data)
+        value = _DECODER.decode(data.decode())
     except (ValueError, RecursionError) as error:
         raise DataError(
             f"`{place}` is no JSON: {error}",

@@ -11,13 +11,14 @@ from mmscore.stats import deviation, mean
 
 _PLACEHOLDERS = frozenset({"", "-", "default"})
 _VALUES_SHOWN = 12
+_METRICS_SHOWN = 3
 _REASONS_SHOWN = 3
 _REASON_WIDTH = 160
 
 
 def render(report: Report, style: Style = Style()) -> str:  # noqa: B008 - frozen
     """The whole report: table, breakdowns, coverage, tokens, time, warnings."""
-    return "\n".join([table([report], style), *_notes(report, style)])
+    return "\n".join([table([report], style), *_below(report, style)])
 
 
 def table(reports: Sequence[Report], style: Style = Style()) -> str:  # noqa: B008 - frozen
@@ -54,8 +55,13 @@ def _table_rows(report: Report) -> Iterator[Row]:
             yield overall
 
 
-def _notes(report: Report, style: Style) -> list[str]:
-    pairs = [pair for part in _PARTS for pair in part(report)]
+def notes(report: Report) -> list[tuple[str, str]]:
+    """What qualifies the scores, as (name, sentence); the name is empty where one goes on."""
+    return [pair for part in _PARTS for pair in part(report)]
+
+
+def _below(report: Report, style: Style) -> list[str]:
+    pairs = notes(report)
     size = max((width(name) for name, _ in pairs), default=0) + 2
     lines = [""]
     for name, text in pairs:
@@ -68,15 +74,20 @@ def _notes(report: Report, style: Style) -> list[str]:
 
 def _averages(report: Report) -> Iterator[tuple[str, str]]:
     labels = metric_labels(report.metrics)
+    few = len(report.metrics) <= _METRICS_SHOWN
+    told = report.metrics if few else (report.primary,)
     subsets = sum(row.metric == report.primary and row.num > 0 for row in report.scores)
     if subsets > 1:
         for row in report.overall:
+            if row.metric not in told:
+                continue
             yield (
                 labels[row.metric],
                 f"micro (by sample) {percent(row.shown)}, 95% CI {span(row.low, row.high)}"
                 f" · macro (mean of {subsets} subsets) {percent(report.macro[row.metric])}",
             )
-    for metric, scores in report.repeats.items():
+    for metric in told if report.repeats else ():
+        scores = report.repeats[metric]
         known = [score for score in scores if score is not None]
         spread = deviation(known)
         if spread is not None:
@@ -162,8 +173,8 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
 
 def _warnings(report: Report) -> Iterator[tuple[str, str]]:
     cover = report.coverage
-    if cover.not_asked or not report.info.get("finished"):
-        why = report.info.get("stopped")
+    why = report.info.get("stopped")
+    if cover.not_asked or why:
         text = f"unfinished: {number(cover.not_asked)} of {number(cover.planned)} not asked"
         yield "Warning", f"{text} ({_short(str(why))})" if why else text
     share = report.share("truncated")

@@ -18,6 +18,7 @@ from pathlib import Path
 from mmscore.errors import DataError
 from mmscore.rows.base import LATE_BYTES, Cell, Row, Want, require_columns
 from mmscore.rows.objects import read_json, read_jsonl
+from mmscore.rows.parquet import read_parquet
 from mmscore.rows.tables import read_csv, read_tsv
 
 __all__ = ["LATE_BYTES", "READERS", "Cell", "Row", "read", "require_columns", "require_unique"]
@@ -27,6 +28,7 @@ READERS: dict[str, Callable[[Path, Want], Iterator[Row]]] = {
     ".jsonl": read_jsonl,
     ".csv": read_csv,
     ".tsv": read_tsv,
+    ".parquet": read_parquet,
 }
 """Suffix -> reader. A new format is a function in this folder and a row in this table."""
 

@@ -23,6 +23,14 @@ pub enum Error {
         /// What is wrong.
         fault: crate::zip::Fault,
     },
+    /// A Parquet file is damaged, or written in a way that is not supported.
+    #[error("Parquet file `{path}`: {fault}")]
+    Parquet {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        fault: crate::parquet::Fault,
+    },
     /// Text that should be base64 is not.
     #[error("bad base64 at position {position}, {problem}")]
     Base64 {
@@ -82,6 +90,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Zip { fault, .. } => fault.hint(),
+            Self::Parquet { fault, .. } => fault.hint(),
             _ => None,
         }
     }

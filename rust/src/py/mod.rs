@@ -1,6 +1,8 @@
 //! The only module that may say `pyo3`: it extracts, calls the core, and converts back.
 
 mod bytes;
+mod metrics;
+mod parquet;
 mod text;
 
 use pyo3::exceptions::PyOSError;
@@ -56,6 +58,11 @@ mod _core {
         clean_option, infer_option, match_choice, match_count, normalize_answer, parse_answer_line,
         parse_choice, parse_count, score_choices, score_counts, score_options, score_slake,
     };
+
+    #[pymodule_export]
+    use super::metrics::{bleu, bleu_list, jieba_cut, rouge, rouge_list, word_tokenize};
+    #[pymodule_export]
+    use super::parquet::{ParquetFile, ParquetRows};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,4 +4,5 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod media;
+mod metrics;
 mod zip;

@@ -1,0 +1,295 @@
+"""General-VMCQ: the user's own multiple-choice questions about images, sounds and clips.
+
+A record has a `question`, its `options` (or columns `A`, `B`, `C` ...) and the label of the right
+one as `answer`; question and options may hold placeholders such as `<image 1>`.
+
+Policy, as EvalScope 1.14.1 has it: the step-by-step prompt, the choice read from the last
+`ANSWER:` marker with a label, else from the last capital letter; every filled media column is
+checked whether it is used or not. Beyond the reference, the option `multiple` asks for all right
+answers and compares sets, and `language` `zh` asks in Chinese.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
+from mmscore.errors import ConfigError, DataError
+from mmscore.placeholders import KINDS, cells, is_media_column, parts_of
+from mmscore.prompts import (
+    CHOICE_TEMPLATES,
+    choice_labels,
+    choice_prompt,
+    choice_template,
+    template_language,
+)
+from mmscore.records import Extracted, Message, Sample
+from mmscore.sources import Roots
+from mmscore.wording import shown, text_of, what
+
+SPLIT = "val"
+EXTRA = frozenset({"strict", "split", "multiple", "language"})
+
+LONGEST_LITERAL = 1 << 18
+"""Characters of a Python literal that are read; JSON has no such limit."""
+
+LETTERS = choice_labels(26)
+
+
+def understood(column: str) -> bool:
+    """Whether a column of this name means something here."""
+    named = column in ("question", "options", "answer", "id") or column in LETTERS
+    return named or is_media_column(column)
+
+
+def samples(files: Files, options: Options) -> Iterator[Sample]:
+    """Yield the records of each subset, in file order.
+
+    Raises:
+        ConfigError: An option is unknown or has no such value.
+        DataError: A file is missing or damaged; with the option `strict`, a record is bad.
+    """
+    unknown = sorted(options.extra.keys() - EXTRA)
+    if unknown:
+        raise ConfigError(f"`general_vmcq` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
+    language = options.extra.get("language", "en")
+    if language not in ("en", "zh"):
+        raise ConfigError(f"language is {shown(language)}, expected en or zh")
+    multiple = bool(options.extra.get("multiple", False))
+    template = options.prompt_template or choice_template(multiple=multiple, language=language)
+    template = CHOICE_TEMPLATES.get(template, template)
+    if options.prompt_template is not None and "language" not in options.extra:
+        language = template_language(template)
+    facts = {
+        **({"multiple": True} if multiple else {}),
+        **({"language": "zh"} if language == "zh" else {}),
+    }
+    read = partial(draft, template=template, facts=facts)
+    return own_samples(files, options, SPLIT, read)
+
+
+def draft(
+    record: Mapping[str, Any],
+    roots: Roots,
+    template: str = choice_template(),
+    facts: Mapping[str, Any] = {},
+) -> Draft:
+    """What a record asks.
+
+    Args:
+        record: The row.
+        roots: Where media paths start.
+        template: The prompt, with `{question}`, `{choices}` and `{letters}`.
+        facts: What `parse` and `score` need to know: `multiple`, `language`.
+
+    Raises:
+        DataError: The record cannot be asked.
+    """
+    media = {kind: cells(record, kind) for kind in KINDS}
+    options = read_options(record)
+    for name in ("question", "answer"):
+        if name not in record:
+            raise DataError(f"no column `{name}`")
+    for label, option in zip(choice_labels(len(options)), options, strict=True):
+        text_of(option, f"option {label}")
+    # The reference formats whatever a question is into the prompt.
+    text = choice_prompt(template, str(record["question"]), options)
+    parts, dropped = parts_of(text, media, roots)
+    answers = reference_answers(record["answer"])
+    target, unscored = only_answer(answers)
+    doubts = [*_option_doubts(options)]
+    if answers:
+        try:
+            labels = right_labels(answers, options, multiple=bool(facts.get("multiple")))
+            target, unscored = (
+                ("".join(labels), []) if facts.get("multiple") else (target, unscored)
+            )
+        except DataError as error:
+            doubts.append(error)
+    return Draft(
+        (Message("user", parts),),
+        target,
+        tuple(options),
+        facts,
+        tuple(doubts),
+        (*(f"no medium for {name}, so it is left out" for name in dropped), *unscored),
+    )
+
+
+# --- options -----------------------------------------------------------------------------------
+
+
+def read_options(record: Mapping[str, Any]) -> list[str]:
+    """The option texts: of the column `options`, else of the columns `A`, `B`, `C` ...
+
+    `options` is a list, or the text of one in JSON or as a Python literal; nothing in it is ever
+    executed. Items that are no strings are written as Python writes them, as in the reference.
+
+    Raises:
+        DataError: There are no options, or they cannot be read.
+    """
+    value = record.get("options")
+    if value is None or value == "":
+        return _lettered(record)
+    if isinstance(value, str):
+        value = _list_of_text(value)
+    elif not isinstance(value, list):
+        raise DataError(f"`options` is {what(value)}, expected a list or its text")
+    return [_written(item) for item in value]
+
+
+def _lettered(record: Mapping[str, Any]) -> list[str]:
+    filled = [letter for letter in LETTERS if record.get(letter) not in (None, "")]
+    if not filled:
+        raise DataError(
+            "no options: neither a column `options` nor columns `A`, `B` ... are filled"
+        )
+    expected = LETTERS[: len(filled)]
+    if filled != expected:
+        gap = next(letter for letter in expected if letter not in filled)
+        raise DataError(f"option `{gap}` is empty but option `{filled[-1]}` is not")
+    return [_written(record[letter]) for letter in filled]
+
+
+def _list_of_text(text: str) -> list[Any]:
+    try:
+        value = json.loads(text)
+        if isinstance(value, list):
+            return value
+    except (ValueError, RecursionError):
+        pass
+    if len(text) > LONGEST_LITERAL:
+        raise DataError(
+            f"`options` is text of {len(text)} characters that is no JSON list, "
+            f"expected at most {LONGEST_LITERAL}"
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an unknown escape in the user's text is no news
+            value = ast.literal_eval(text)
+        if isinstance(value, set | frozenset) and len(value) > 1:
+            raise DataError(f"`options` {shown(text)} is a set, which has no order")
+        return list(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise DataError(
+            f"`options` {shown(text)} is neither a JSON list nor a Python list",
+            hint='write ["first", "second"], or use columns A, B, C ...',
+        ) from None
+
+
+def _written(item: object) -> str:
+    try:
+        return str(item)
+    except (ValueError, RecursionError):
+        raise DataError("an option is a number of too many digits or nested too deeply") from None
+
+
+def _option_doubts(options: Sequence[str]) -> Iterator[DataError]:
+    if len(options) < 2:
+        raise_words = f"{len(options)} option" + ("" if len(options) == 1 else "s")
+        yield DataError(f"`options` has {raise_words}, expected at least 2")
+    for label, option in zip(choice_labels(len(options)), options, strict=True):
+        if not option.strip():
+            yield DataError(
+                f"option {label} is empty", hint="look for a doubled or trailing comma in `options`"
+            )
+
+
+# --- answers -----------------------------------------------------------------------------------
+
+
+def right_labels(answers: Sequence[str], options: Sequence[str], *, multiple: bool) -> list[str]:
+    """The labels of the right options, sorted.
+
+    Args:
+        answers: The answers as written. With `multiple`, one may name several labels: `A,C`,
+            `AC`, `["A", "C"]`.
+        options: The option texts.
+        multiple: Whether several options may be right.
+
+    Raises:
+        DataError: An answer is no label of the options.
+    """
+    labels = choice_labels(len(options))
+    by_name = {label.lower(): label for label in labels}
+    named = [name for answer in answers for name in _names(answer, by_name, multiple)]
+    for name in named:
+        if name.lower() not in by_name:
+            raise _no_label(name, options, labels)
+    return sorted({by_name[name.lower()] for name in named})
+
+
+def _names(answer: str, by_name: Mapping[str, str], multiple: bool) -> list[str]:
+    if not multiple or answer.lower() in by_name:
+        return [answer]
+    if answer.startswith("["):
+        return [_written(item).strip() for item in _list_of_text(answer)]
+    names = [name for name in re.split(r"[\s,，、;；/|]+", answer) if name]
+    if len(names) == 1 and all(letter.lower() in by_name for letter in names[0]):
+        return list(names[0])
+    return names
+
+
+def _no_label(name: str, options: Sequence[str], labels: Sequence[str]) -> DataError:
+    span = f"{labels[0]} to {labels[-1]}" if labels else "none"
+    for label, option in zip(labels, options, strict=True):
+        if option.strip().lower() == name.lower():
+            return DataError(
+                f"`answer` {shown(name)} is the text of option {label}, expected its label",
+                hint=f"write {label}",
+            )
+    return DataError(
+        f"`answer` {shown(name)} is no label of the {len(options)} options ({span})",
+        hint="answers are labels: A to Z, then 1, 2, 3 ...; several need the option `multiple`",
+    )
+
+
+# --- replies -----------------------------------------------------------------------------------
+
+
+def parse(reply: str, sample: Sample) -> Extracted:
+    """The label, or the joined labels, the reply chooses."""
+    from mmscore.answers import read_choice
+
+    return read_choice(
+        reply,
+        len(sample.choices),
+        language=sample.metadata.get("language", "en"),
+        multiple=bool(sample.metadata.get("multiple", False)),
+    )
+
+
+def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
+    """Accuracy: 1.0 where the labels are those of the right options, in either case of letters."""
+    if sample.target is None:
+        return {}
+    return {"accuracy": float((answer or "").strip().lower() == sample.target.strip().lower())}
+
+
+BENCHMARK = Benchmark(
+    name="general_vmcq",
+    title="General-VMCQ",
+    about="your own multiple-choice questions about images, sounds and clips",
+    paper="",
+    dataset=None,
+    subsets={},
+    metrics=("accuracy",),
+    groups=(),
+    prompt={
+        "en": choice_template(),
+        "zh": choice_template(language="zh"),
+        "multiple": choice_template(multiple=True),
+        "multiple zh": choice_template(multiple=True, language="zh"),
+    },
+    scorer="choice-label/1",
+    samples=samples,
+    parse=parse,
+    score=score,
+)

@@ -1,0 +1,159 @@
+"""General-VQA: the user's own open questions about images, sounds and clips.
+
+A record has `messages` in OpenAI's chat format, or plain texts with placeholders such as
+`<image 1>` and the columns that fill them, and an `answer`, which may be missing.
+
+Policy, as EvalScope 1.14.1 has it: the whole reply is scored, by BLEU-1..4 and ROUGE-1/2/L against
+the one answer; without exactly one answer a reply is kept but not scored. ROUGE-L recall is the
+primary metric: it rewards a reply that holds the answer, however long the reply.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
+from mmscore.errors import ConfigError, DataError
+from mmscore.messages import read_messages
+from mmscore.placeholders import KINDS, cells, is_media_column, numbers_in, parts_of
+from mmscore.records import Extracted, Kind, Sample
+from mmscore.sources import Roots
+from mmscore.wording import what
+
+SPLIT = "test"
+EXTRA = frozenset({"strict", "split"})
+
+BLEU = tuple(f"bleu-{order}" for order in range(1, 5))
+ROUGE = tuple(f"Rouge-{kind}-{part}" for kind in "12L" for part in "RPF")
+PRIMARY = "Rouge-L-R"
+
+
+def understood(column: str) -> bool:
+    """Whether a column of this name means something here."""
+    return column in ("messages", "answer", "id") or is_media_column(column)
+
+
+def samples(files: Files, options: Options) -> Iterator[Sample]:
+    """Yield the records of each subset, in file order.
+
+    Raises:
+        ConfigError: An option this benchmark has no use for.
+        DataError: A file is missing or damaged; with the option `strict`, a record is bad.
+    """
+    if options.prompt_template is not None:
+        raise ConfigError(
+            "`general_vqa` asks the messages as they are and has no prompt template",
+            hint="put the words into the messages, or use --system",
+        )
+    unknown = sorted(options.extra.keys() - EXTRA)
+    if unknown:
+        raise ConfigError(f"`general_vqa` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
+    return own_samples(files, options, SPLIT, draft)
+
+
+def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
+    """What a record asks.
+
+    Raises:
+        DataError: The record cannot be asked.
+    """
+    messages = _messages(record)
+    doubts, warnings = [], []
+    if not isinstance(messages, list) or not messages:
+        found = "an empty list" if messages == [] else what(messages)
+        doubts.append(DataError(f"`messages` is {found}, expected a list of messages"))
+        messages = []
+    resolved, dropped = _resolved(messages, record, roots)
+    warnings += [f"no medium for {placeholder}, so it is left out" for placeholder in dropped]
+    target, unscored = only_answer(reference_answers(record.get("answer") or ""))
+    return Draft(
+        read_messages(resolved, roots),
+        target,
+        doubts=tuple(doubts),
+        warnings=(*warnings, *unscored),
+    )
+
+
+def _messages(record: Mapping[str, Any]) -> Any:
+    """The messages as written, read from JSON text where they are that."""
+    messages = record.get("messages")
+    if not isinstance(messages, str):
+        return messages
+    try:
+        return json.loads(messages)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"`messages` is not JSON at line {error.lineno} column {error.colno}: {error.msg}",
+            hint="in a CSV or TSV file, a cell of JSON is quoted and its quotes are doubled",
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"`messages` cannot be read as JSON: {error}") from None
+
+
+def _resolved(
+    messages: list[Any], record: Mapping[str, Any], roots: Roots
+) -> tuple[list[Any], list[str]]:
+    """The messages with plain user texts cut at their placeholders, and the placeholders dropped.
+
+    A text of which nothing would be left keeps its placeholders.
+    """
+    wanted: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
+    for message in messages:
+        for kind, numbers in numbers_in(_plain_text(message)).items():
+            wanted[kind] |= numbers
+    media = {kind: cells(record, kind, wanted[kind]) for kind in KINDS}
+    resolved, dropped = [], dict[str, None]()
+    for message in messages:
+        text = _plain_text(message)
+        if any(numbers_in(text).values()):
+            parts, missing = parts_of(text, media, roots)
+            dropped.update(dict.fromkeys(missing))
+            if parts:
+                message = {**message, "content": parts}
+        resolved.append(message)
+    return resolved, list(dropped)
+
+
+def _plain_text(message: Any) -> str:
+    """The text of a user message that is a plain string; placeholders count nowhere else."""
+    if not isinstance(message, dict) or message.get("role") != "user":
+        return ""
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
+
+
+def parse(reply: str, sample: Sample) -> Extracted:
+    """The whole reply is the answer."""
+    return Extracted(reply, "reply")
+
+
+def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
+    """ROUGE and BLEU of the reply against the one answer."""
+    from mmscore.metrics import bleu, rouge
+
+    if sample.target is None:
+        return {}
+    found = {**rouge(answer or "", sample.target), **bleu(answer or "", sample.target)}
+    return {name: found[name] for name in METRICS}
+
+
+METRICS = (PRIMARY, *(name for name in ROUGE if name != PRIMARY), *BLEU)
+
+BENCHMARK = Benchmark(
+    name="general_vqa",
+    title="General-VQA",
+    about="your own open questions about images, sounds and clips",
+    paper="",
+    dataset=None,
+    subsets={},
+    metrics=METRICS,
+    groups=(),
+    prompt={},
+    scorer="bleu-rouge/1",
+    samples=samples,
+    parse=parse,
+    score=score,
+)

@@ -1,0 +1,199 @@
+"""The user's own sets: which file is which subset, and their records as samples.
+
+A record that cannot be asked becomes a sample with a `problem`, so that counts and ids stay what
+they are, all problems can be listed before the first request, and the rest can be run. With the
+option `strict` the first one ends the set, as it does in EvalScope 1.14.1, and what that only
+tolerates is tolerated.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mmscore.benchmarks.base import Files, Options
+from mmscore.errors import ConfigError, DataError
+from mmscore.records import Message, Sample
+from mmscore.rows import READERS, read
+from mmscore.sources import Roots
+from mmscore.wording import shown, text_of, what
+
+SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
+"""The formats in the order in which a subset's file is looked for."""
+
+DEFAULT_SUBSET = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What one record asks.
+
+    Attributes:
+        messages: The conversation.
+        target: The reference answer; None is asked but not scored.
+        choices: Option texts.
+        metadata: Facts kept with the prediction.
+        doubts: Why the record is better not asked though the reference asks it.
+        warnings: What is odd but harmless.
+    """
+
+    messages: tuple[Message, ...]
+    target: str | None
+    choices: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    doubts: tuple[DataError, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def own_samples(
+    files: Files,
+    options: Options,
+    split: str,
+    draft: Callable[[Mapping[str, Any], Roots], Draft],
+) -> Iterator[Sample]:
+    """The samples of all subsets asked for, one for each record.
+
+    Args:
+        files: The user's folder or file.
+        options: Their choices; `extra` may hold `split` and `strict`.
+        split: The split a file name may end in.
+        draft: Reads one record.
+
+    Raises:
+        ConfigError: A subset name leads out of the folder.
+        DataError: A subset has no file or its file is damaged; with `strict`, a record is bad.
+    """
+    strict = bool(options.extra.get("strict", False))
+    for subset, file in subset_files(files, options, str(options.extra.get("split") or split)):
+        path = files.path(file)
+        roots = Roots.of(path, options.media_root)
+        for number, record in enumerate(read(path), 1):
+            facts = {"id": record["id"]} if isinstance(record.get("id"), str | int) else {}
+            name = f"{subset}/{number}"
+            try:
+                drafted = draft(record, roots)
+                if drafted.doubts and not strict:
+                    raise drafted.doubts[0]
+            except DataError as error:
+                message = f"{record.place}: {error.message}"
+                if strict:
+                    raise DataError(message, hint=error.hint) from error
+                problem = f"{message} ({error.hint})" if error.hint else message
+                yield Sample(name, subset, (), None, metadata=facts, problem=problem)
+                continue
+            yield Sample(
+                name,
+                subset,
+                drafted.messages,
+                drafted.target,
+                drafted.choices,
+                {**facts, **drafted.metadata},
+                warnings=tuple(f"{record.place}: {warning}" for warning in drafted.warnings),
+            )
+
+
+# --- which file --------------------------------------------------------------------------------
+
+
+def subset_files(files: Files, options: Options, split: str) -> list[tuple[str, str]]:
+    """Subset name -> file name, in order.
+
+    The file of subset NAME is the first there is of `NAME_SPLIT.EXT`, `NAME.EXT` over the formats.
+    Without a subset asked for, it is `default` where that has a file, else every file is one.
+
+    Raises:
+        ConfigError: A subset name leads out of the folder, or several are asked of one file.
+        DataError: A subset has no file.
+    """
+    if files.single is not None:
+        return [(_name_of_single(files.single, options), files.single)]
+    if options.subsets:
+        return [(subset, _file_of(files, subset, split)) for subset in options.subsets]
+    default = _first_file(files, DEFAULT_SUBSET, split)
+    if default is not None:
+        return [(DEFAULT_SUBSET, default)]
+    subsets = dict.fromkeys(
+        PurePosixPath(name).stem.removesuffix(f"_{split}")
+        for name in files.names()
+        if name.lower().endswith(SUFFIXES) and not name.startswith(".")
+    )
+    found = ((subset, _first_file(files, subset, split)) for subset in subsets)
+    named = [(subset, file) for subset, file in found if file is not None]
+    if not named:
+        raise _no_file(files, DEFAULT_SUBSET, split)
+    return named
+
+
+def _name_of_single(file: str, options: Options) -> str:
+    if len(options.subsets) > 1:
+        raise ConfigError(
+            f"{len(options.subsets)} subsets are asked of the one file `{file}`",
+            hint="give the folder of the files with --data",
+        )
+    return options.subsets[0] if options.subsets else PurePosixPath(file).stem
+
+
+def _candidates(subset: str, split: str) -> list[str]:
+    return [f"{subset}{end}{suffix}" for suffix in SUFFIXES for end in (f"_{split}", "")]
+
+
+def _first_file(files: Files, subset: str, split: str) -> str | None:
+    return next((name for name in _candidates(subset, split) if files.has(name)), None)
+
+
+def _file_of(files: Files, subset: str, split: str) -> str:
+    path = Path(subset)
+    if path.is_absolute() or ".." in path.parts:
+        raise ConfigError(f"subset {shown(subset)} leads out of {files.name}")
+    file = _first_file(files, subset, split)
+    if file is None and path.suffix.lower() in READERS and files.has(subset):
+        return subset
+    if file is None:
+        raise _no_file(files, subset, split)
+    return file
+
+
+def _no_file(files: Files, subset: str, split: str) -> DataError:
+    names = [name for name in files.names() if name.lower().endswith(tuple(READERS))]
+    listed = ", ".join(f"`{name}`" for name in names[:8]) + (" ..." if len(names) > 8 else "")
+    tried = ", ".join(f"`{name}`" for name in _candidates(subset, split))
+    near = difflib.get_close_matches(subset, [PurePosixPath(name).stem for name in names], n=1)
+    hint = f"did you mean --subset {near[0]}?" if near else "a file's path as --data always works"
+    return DataError(
+        f"no file of subset `{subset}` in {files.name}, tried {tried}, "
+        f"found {listed or 'no data file'}",
+        hint=hint,
+    )
+
+
+# --- answers -----------------------------------------------------------------------------------
+
+
+def reference_answers(value: object, where: str = "`answer`") -> list[str]:
+    """The accepted answers of a record: those of a string or a list of strings.
+
+    They are stripped, each is named once, empty ones are left out.
+
+    Raises:
+        DataError: It is neither.
+    """
+    values: list[Any] = value if isinstance(value, list) else [value]
+    expected = "expected a string or a list of strings"
+    for item in values:
+        if not isinstance(item, str):
+            inside = " holding " if isinstance(value, list) else ""
+            found = f"{what(value) if inside else ''}{inside}{what(item)}"
+            raise DataError(f"{where} is {found}, {expected}")
+        text_of(item, where)
+    return list(dict.fromkeys(item.strip() for item in values if item.strip()))
+
+
+def only_answer(answers: list[str]) -> tuple[str | None, list[str]]:
+    """The answer replies are scored against, and a warning where there is not exactly one."""
+    if len(answers) == 1:
+        return answers[0], []
+    number = "no answer" if not answers else f"{len(answers)} answers"
+    return None, [f"{number}, so the reply is not scored"]

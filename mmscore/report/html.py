@@ -1,0 +1,197 @@
+"""`report.html`: one file that opens by double click, with no server and no network."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmscore.report.building import labels_of
+from mmscore.report.folder import Run
+from mmscore.report.labels import metric_labels
+from mmscore.report.summary import Report, Row
+from mmscore.report.terminal import notes
+
+TEXT_LIMIT = 20_000
+"""Characters of a question, reply or reasoning that the page carries; the journal has them all."""
+_FIELDS = (
+    "id",
+    "repeat",
+    "subset",
+    "status",
+    "question",
+    "choices",
+    "target",
+    "reply",
+    "reasoning",
+    "extracted",
+    "rule",
+    "judge",
+    "error",
+    "finish",
+    "seconds",
+    "tokens",
+    "scores",
+    "groups",
+    "media",
+)
+
+
+def to_html(report: Report, run: Run, thumbnails: Mapping[str, str]) -> str:
+    """The whole page.
+
+    Replies and data are hostile: they travel as JSON whose `<`, `>` and `&` are escaped, become
+    text nodes in the page, and a content security policy lets no other script run and nothing
+    be loaded.
+
+    Args:
+        report: What the run came to.
+        run: The run it was built from.
+        thumbnails: Place of a medium, as the journal names it -> `data:image/...` URI.
+    """
+    here = Path(__file__)
+    page = here.with_name("page.html").read_text(encoding="utf-8")
+    script = here.with_name("page.js").read_text(encoding="utf-8")
+    data = _inert(_data(report, run, thumbnails))
+    style = page[page.index("<style>") + len("<style>") : page.index("</style>")]
+    parts = {
+        "policy": _policy(f"\n{script}\n", style),
+        "title": _escaped(f"{report.title} · {report.model}"),
+        "script": script,
+        "data": data,
+    }
+    # One pass: a mark inside what was filled in is never filled in itself.
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], page)
+
+
+def _inert(value: object) -> str:
+    """JSON that no HTML parser takes for markup, wherever in a page it stands."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _escaped(text: str) -> str:
+    from html import escape
+
+    return escape(text)
+
+
+def _policy(script: str, style: str) -> str:
+    """A content security policy that knows this script and this style by their digests."""
+    return (
+        f"default-src 'none'; img-src data:; script-src {_digest(script)}; "
+        f"style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    from base64 import b64encode
+    from hashlib import sha256
+
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _data(report: Report, run: Run, thumbnails: Mapping[str, str]) -> dict[str, Any]:
+    info = report.info
+    groups = list(report.groups)
+    sections: list[tuple[str, tuple[Row, ...]]] = list(report.groups.items())
+    if report.categories:
+        sections.insert(0, ("category", report.categories))
+    return {
+        "title": report.title,
+        "model": report.model,
+        "metrics": list(report.metrics),
+        "primary": report.primary,
+        "labels": metric_labels(report.metrics),
+        "overall": [_bar(row) for row in report.overall],
+        "scores": [_bar(row) for row in report.scores],
+        "sections": [
+            {"name": name, "rows": [_bar(row) for row in rows]} for name, rows in sections
+        ],
+        "notes": notes(report),
+        "groups": groups,
+        "samples": {"fields": _FIELDS, "rows": _samples(report, run, groups)},
+        "thumbnails": {
+            place: uri for place, uri in thumbnails.items() if uri.startswith("data:image/")
+        },
+        "provenance": {
+            name: info[name]
+            for name in ("endpoint", "config", "fingerprints", "versions", "started", "finished")
+            if name in info
+        },
+        "footer": _footer(report),
+    }
+
+
+def _bar(row: Row) -> dict[str, Any]:
+    return {
+        "metric": row.metric,
+        "name": row.name,
+        "num": row.num,
+        "shown": row.shown,
+        "low": row.low,
+        "high": row.high,
+    }
+
+
+def _footer(report: Report) -> str:
+    version = (report.info.get("versions") or {}).get("mmscore")
+    made = f"mmscore {version}" if version else "mmscore"
+    return f"{made} · {report.info.get('started') or 'never started'}"
+
+
+def _samples(report: Report, run: Run, groups: list[str]) -> list[list[Any]]:
+    return [
+        _sample(prediction, run.score_of(prediction), report.metrics, groups)
+        for prediction in run.predictions
+    ]
+
+
+def _sample(
+    prediction: Mapping[str, Any],
+    line: Mapping[str, Any],
+    metrics: tuple[str, ...],
+    groups: list[str],
+) -> list[Any]:
+    usage = prediction.get("usage") or {}
+    scores = line.get("metrics") or {}
+    metadata = prediction.get("metadata") or {}
+    found = {
+        **{name: prediction.get(name) for name in ("id", "repeat", "subset", "status", "target")},
+        **{name: _cut(prediction.get(name)) for name in ("question", "reply", "reasoning")},
+        "error": prediction.get("error"),
+        "choices": "\n".join(map(str, prediction.get("choices") or ())),
+        "extracted": _cut(line.get("extracted")),
+        "rule": line.get("rule"),
+        "judge": _verdict(line.get("judge")),
+        "finish": prediction.get("finish_reason"),
+        "seconds": prediction.get("seconds"),
+        "tokens": [usage.get("prompt_tokens"), usage.get("completion_tokens")],
+        "scores": [scores.get(metric) for metric in metrics],
+        "groups": [labels_of(metadata.get(name)) for name in groups],
+        "media": [_medium(medium) for medium in prediction.get("media") or ()],
+    }
+    return [found[name] for name in _FIELDS]
+
+
+def _cut(text: object) -> object:
+    if not isinstance(text, str) or len(text) <= TEXT_LIMIT:
+        return text
+    hidden = len(text) - TEXT_LIMIT
+    return f"{text[:TEXT_LIMIT]}\n… {hidden:,} more characters in predictions.jsonl"
+
+
+def _verdict(judge: object) -> str | None:
+    return json.dumps(judge, ensure_ascii=False) if judge else None
+
+
+def _medium(medium: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "place": str(medium.get("place", "")),
+        "mime": str(medium.get("mime") or ""),
+        "notes": "; ".join(map(str, medium.get("notes") or ())),
+    }

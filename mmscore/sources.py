@@ -1,0 +1,165 @@
+"""Where the media of a user's own records are: files, base64 text, bytes of a row.
+
+Each source implements `records.Source`; bytes are read when asked for and not kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mmscore import _core
+from mmscore.errors import DataError, MediaError
+from mmscore.wording import shown
+
+
+def mime_of(data: bytes) -> str | None:
+    """The MIME type that the first bytes tell, as `filetype` 1.2.0 decides; else None."""
+    return _core.sniff(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """The folders in which a relative media path is looked for, in order.
+
+    Attributes:
+        folders: The media root if one was given, the data file's folder, the working directory.
+    """
+
+    folders: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, data_file: Path, media_root: Path | None) -> Roots:
+        """The places for the records of one data file."""
+        folders = (data_file.parent, Path())
+        return cls(folders if media_root is None else (media_root, *folders))
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file named by a cell.
+
+    Attributes:
+        given: The path as the record has it.
+        roots: Where it is looked for unless it is absolute.
+    """
+
+    given: str
+    roots: Roots
+
+    @property
+    def name(self) -> str:
+        """The path as the record has it."""
+        return self.given
+
+    def places(self) -> Iterator[str]:
+        """Every path tried, in order; one with backslashes is tried with slashes too."""
+        spellings = dict.fromkeys([self.given, self.given.replace("\\", "/")])
+        seen: set[str] = set()
+        for spelling in spellings:
+            for folder in self.roots.folders:
+                place = os.path.join(folder, spelling)  # noqa: PTH118 - Path drops what errors show
+                if place not in seen:
+                    seen.add(place)
+                    yield place
+
+    def find(self) -> str | None:
+        """The first place that is a file."""
+        return next((place for place in self.places() if os.path.isfile(place)), None)  # noqa: PTH113 - never raises
+
+    def exists(self) -> bool:
+        """Whether a file is in one of the places."""
+        return self.find() is not None
+
+    def read(self) -> bytes:
+        """The file's bytes.
+
+        Raises:
+            MediaError: It is in none of the places, or cannot be read.
+        """
+        place = self.find()
+        if place is None:
+            raise MediaError(self.missing(), hint="set --media-root to the folder paths start from")
+        try:
+            return Path(place).read_bytes()
+        except OSError as error:
+            raise MediaError(f"cannot read `{place}`: {error.strerror or error}") from error
+
+    def missing(self) -> str:
+        """The sentence that says where the file was looked for."""
+        tried = ", ".join(shown(place) for place in self.places())
+        return f"no file {shown(self.given)}, tried {tried}"
+
+
+@dataclass(frozen=True, slots=True)
+class BytesSource:
+    """Bytes that came with the record, from a Parquet media column.
+
+    Attributes:
+        name: The place in words.
+        data: The bytes.
+        mime: The type the reference labels them with.
+    """
+
+    name: str
+    data: bytes = field(repr=False)
+    mime: str
+
+    def exists(self) -> bool:
+        """Always: the record holds them."""
+        return True
+
+    def read(self) -> bytes:
+        """The bytes."""
+        return self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Base64Source:
+    """Base64 text without a `data:` prefix that came with the record.
+
+    Attributes:
+        name: The place in words.
+        text: The text: either alphabet, line breaks allowed, padding optional.
+    """
+
+    name: str
+    text: str = field(repr=False)
+
+    def exists(self) -> bool:
+        """Always: the record holds it."""
+        return True
+
+    def read(self) -> bytes:
+        """The decoded bytes.
+
+        Raises:
+            MediaError: The text is not base64 after all.
+        """
+        try:
+            return _core.decode_base64(self.text)
+        except DataError as error:
+            raise MediaError(f"{self.name}: {error}") from error
+
+
+BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]+={0,2}\s*")
+SHORTEST_BASE64 = 16
+HEAD_CHARACTERS = 64
+
+
+def is_base64_of(kind: str, text: str) -> bool:
+    """Whether a text is base64 of an image, a sound or a clip, by alphabet and first bytes.
+
+    A path cannot be taken for it: its beginning would have to decode to a known file signature.
+    """
+    if len(text) < SHORTEST_BASE64:
+        return False
+    head = "".join(text[:HEAD_CHARACTERS].split())
+    try:
+        found = mime_of(_core.decode_base64(head[: len(head) // 4 * 4]))
+    except DataError:
+        return False
+    return found is not None and found.startswith(f"{kind}/") and bool(BASE64.fullmatch(text))

@@ -1,0 +1,48 @@
+"""How values of a user's data are named in errors, and the one check every sent text passes."""
+
+from __future__ import annotations
+
+from mmscore.errors import DataError
+
+SHOWN_CHARACTERS = 120
+"""How much of a value an error or a report shows."""
+
+
+def shown(value: object) -> str:
+    """A value as errors show it: one line, short, control characters escaped, between backticks."""
+    text = value[: SHOWN_CHARACTERS + 1] if isinstance(value, str) else repr(value)
+    cut = text[:SHOWN_CHARACTERS]
+    printable = "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in cut
+    )
+    return f"`{printable}{'...' if len(text) > len(cut) else ''}`"
+
+
+def what(value: object) -> str:
+    """The kind of a JSON value in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {str: "a string", list: "a list", dict: "an object", int: "a number", float: "a number"}
+    return next((name for kind, name in names.items() if isinstance(value, kind)), "other data")
+
+
+def text_of(value: object, where: str) -> str:
+    """A string that can be sent.
+
+    Raises:
+        DataError: It is no string, or holds half of a surrogate pair.
+    """
+    if not isinstance(value, str):
+        raise DataError(f"{where} is {what(value)}, expected a string")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"{where} holds a lone surrogate (U+{ord(value[error.start]):04X}) at character "
+                f"{error.start + 1}, which no request can carry",
+                hint="the text was cut inside an emoji or decoded wrongly; export it again",
+            ) from None
+    return value

@@ -1,0 +1,76 @@
+//! Character classes as the reference's two regular-expression engines see them.
+//!
+//! Python's own text functions and `re` (`python_*`) and the `regex` module that NLTK 3.10 runs on
+//! (`regex_*`) disagree on white space and on word characters, and both disagree with Rust.
+
+mod tables;
+
+use std::cmp::Ordering;
+
+/// `str.isspace`, `str.split`, `str.strip`, `\s` of `re`: White_Space and U+001C..U+001F.
+pub(crate) fn python_space(c: char) -> bool {
+    c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
+}
+
+/// `\w` of `re`: `str.isalnum` or the underscore, so marks and circled letters are out.
+pub(crate) fn python_word(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
+    }
+    let circled_letter = matches!(c, '\u{24B6}'..='\u{24E9}' | '\u{1F130}'..='\u{1F149}'
+        | '\u{1F150}'..='\u{1F169}' | '\u{1F170}'..='\u{1F189}');
+    c.is_alphanumeric() && !circled_letter && !in_ranges(c, tables::MARKS)
+}
+
+/// `\s` of `regex`: White_Space and nothing else.
+pub(crate) fn regex_space(c: char) -> bool {
+    c.is_whitespace()
+}
+
+/// `\w` of `regex`: alphabetic, marks, decimal digits, connector punctuation, joiners.
+pub(crate) fn regex_word(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
+    }
+    let connector = matches!(
+        c,
+        '\u{203F}' | '\u{2040}' | '\u{2054}' | '\u{FE33}' | '\u{FE34}' | '\u{FE4D}'
+            ..='\u{FE4F}' | '\u{FF3F}' | '\u{200C}' | '\u{200D}'
+    );
+    c.is_alphabetic() || connector || regex_decimal(c) || in_ranges(c, tables::MARKS)
+}
+
+/// `\d` of `regex`: general category Nd.
+pub(crate) fn regex_decimal(c: char) -> bool {
+    c.is_ascii_digit() || (!c.is_ascii() && in_ranges(c, tables::DECIMALS))
+}
+
+fn in_ranges(c: char, ranges: &[(u32, u32)]) -> bool {
+    let code = u32::from(c);
+    ranges
+        .binary_search_by(|&(first, last)| {
+            if last < code {
+                Ordering::Less
+            } else if first > code {
+                Ordering::Greater
+            } else {
+                Ordering::Equal
+            }
+        })
+        .is_ok()
+}
+
+/// The character that starts at a byte position, if there is one.
+pub(crate) fn char_at(text: &str, at: usize) -> Option<char> {
+    text.get(at..)?.chars().next()
+}
+
+/// The character that ends at a byte position, if there is one.
+pub(crate) fn char_before(text: &str, at: usize) -> Option<char> {
+    text.get(..at)?.chars().next_back()
+}
+
+/// A byte range of a text; empty where Python's slice would be empty.
+pub(crate) fn slice(text: &str, start: usize, end: usize) -> &str {
+    text.get(start..end).unwrap_or_default()
+}

@@ -1,0 +1,164 @@
+//! The pages of a column chunk: where each lies and how it is written, read from their headers.
+
+use std::io::Read;
+
+use super::fault::Damage;
+use super::source::Source;
+use super::thrift::{Compact, STRUCT, TRUE};
+
+/// The longest header that is read; real ones have some dozens of bytes, with statistics some
+/// thousands.
+const HEADER_LIMIT: u64 = 1 << 24;
+
+/// How values stand in a page, as far as it is read here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Values {
+    /// A length and the bytes, again and again.
+    Plain,
+    /// Numbers of entries of the dictionary page.
+    Indices,
+}
+
+/// Where the levels of a data page are.
+#[derive(Clone, Copy)]
+pub(super) enum Levels {
+    /// At the beginning of the compressed bytes, each with its length.
+    Inside,
+    /// Before the compressed bytes: repetition, then definition, of these lengths.
+    Before { repetition: u32, definition: u32 },
+    /// A dictionary page has none.
+    None,
+}
+
+/// One page of a column chunk.
+#[derive(Clone, Copy)]
+pub(super) struct Page {
+    /// The position in the file of the byte behind the header.
+    pub(super) at: u64,
+    pub(super) compressed: u32,
+    pub(super) uncompressed: u32,
+    /// How many values, nulls included.
+    pub(super) count: u32,
+    pub(super) values: Values,
+    pub(super) levels: Levels,
+    /// Whether the values are compressed by the chunk's codec.
+    pub(super) is_compressed: bool,
+}
+
+/// The pages of the chunk in these bytes of the file, index pages left out.
+pub(super) fn list(source: &Source, start: u64, end: u64) -> Result<Vec<Page>, Damage> {
+    let mut pages = Vec::new();
+    let mut at = start;
+    while at < end {
+        let (header, length) = read_header(source, at, end)?;
+        at += length;
+        if u64::from(header.compressed) > end.saturating_sub(at) {
+            return Err(Damage::new(format!(
+                "the page at byte {at} has {} bytes, expected at most {}",
+                header.compressed,
+                end.saturating_sub(at)
+            )));
+        }
+        if let Some(page) = header.page(at)? {
+            pages.push(page);
+        }
+        at += u64::from(header.compressed);
+    }
+    Ok(pages)
+}
+
+fn read_header(source: &Source, at: u64, end: u64) -> Result<(Header, u64), Damage> {
+    let mut window = 1 << 10;
+    loop {
+        let mut bytes = Vec::new();
+        source.section(at, end.min(at + window)).read_to_end(&mut bytes)?;
+        let mut input = Compact::new(&bytes);
+        if let Some(header) = Header::parse(&mut input) {
+            return Ok((header, (bytes.len() - input.left()) as u64));
+        }
+        if (bytes.len() as u64) < window || window >= HEADER_LIMIT {
+            return Err(Damage::new(format!("no page header at byte {at}")));
+        }
+        window *= 16;
+    }
+}
+
+/// The fields of the format's `PageHeader` that are needed, as they stand there.
+#[derive(Default)]
+struct Header {
+    kind: i64,
+    uncompressed: u32,
+    compressed: u32,
+    count: u32,
+    encoding: i64,
+    level_encodings: [Option<i64>; 2],
+    definition: u32,
+    repetition: u32,
+    is_compressed: bool,
+}
+
+impl Header {
+    /// `None` where the bytes end early or make no sense.
+    fn parse(input: &mut Compact<'_>) -> Option<Self> {
+        let mut header = Self { is_compressed: true, ..Self::default() };
+        let mut field = 0;
+        while let kind @ 1.. = input.field(&mut field)? {
+            match field {
+                1 => header.kind = input.integer()?,
+                2 => header.uncompressed = input.size()?,
+                3 => header.compressed = input.size()?,
+                5 | 7 | 8 if kind == STRUCT => header.parse_details(input, field)?,
+                _ => input.skip(kind, 0)?,
+            }
+        }
+        Some(header)
+    }
+
+    fn parse_details(&mut self, input: &mut Compact<'_>, page: i64) -> Option<()> {
+        let mut field = 0;
+        while let kind @ 1.. = input.field(&mut field)? {
+            match (page, field) {
+                (_, 1) => self.count = input.size()?,
+                (5 | 7, 2) | (8, 4) => self.encoding = input.integer()?,
+                (5, 3) => self.level_encodings[0] = Some(input.integer()?),
+                (5, 4) => self.level_encodings[1] = Some(input.integer()?),
+                (8, 5) => self.definition = input.size()?,
+                (8, 6) => self.repetition = input.size()?,
+                (8, 7) => self.is_compressed = kind == TRUE,
+                _ => input.skip(kind, 0)?,
+            }
+        }
+        Some(())
+    }
+
+    fn page(&self, at: u64) -> Result<Option<Page>, Damage> {
+        let levels = match self.kind {
+            0 => Levels::Inside,
+            2 => Levels::None,
+            3 => Levels::Before { repetition: self.repetition, definition: self.definition },
+            1 => return Ok(None),
+            other => return Err(Damage::new(format!("a page of the unknown type {other}"))),
+        };
+        let values = match self.encoding {
+            0 => Values::Plain,
+            2 if self.kind == 2 => Values::Plain,
+            2 | 8 => Values::Indices,
+            other => return Err(Damage::new(format!("a page in the encoding {other}"))),
+        };
+        if self.level_encodings.iter().flatten().any(|&encoding| encoding != RUN_LENGTH) {
+            return Err(Damage::new("levels in an outdated encoding"));
+        }
+        Ok(Some(Page {
+            at,
+            compressed: self.compressed,
+            uncompressed: self.uncompressed,
+            count: self.count,
+            values,
+            levels,
+            is_compressed: self.is_compressed,
+        }))
+    }
+}
+
+/// The format's number for the hybrid of [`super::hybrid`].
+const RUN_LENGTH: i64 = 3;

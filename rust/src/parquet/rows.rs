@@ -1,0 +1,150 @@
+//! Rows, one row group after the other.
+
+use std::sync::Arc;
+
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::FileReader;
+use parquet::record::reader::{ReaderIter, TreeBuilder};
+
+use super::chunk::Index;
+use super::fence::fenced;
+use super::plan::{Leaf, Plan};
+use super::{Fault, ParquetFile, Value, to_size};
+use crate::Result;
+
+/// How many values of a column are decoded at once.
+const BATCH: usize = 32;
+
+/// One row: its columns in the file's order.
+pub type Row = Vec<(String, Value)>;
+
+/// The rows of a file, in order. After an error there are no more.
+pub struct Rows {
+    file: Arc<ParquetFile>,
+    plan: Plan,
+    /// Which of the plan's leaves stay in the file.
+    late: Vec<bool>,
+    /// The next row group.
+    next_group: usize,
+    group: Option<Group>,
+    /// The number of the next row in the file.
+    row: u64,
+}
+
+/// A row group that is being read.
+struct Group {
+    number: usize,
+    /// The next row in it, and how many it has.
+    row: usize,
+    count: usize,
+    records: ReaderIter,
+    /// Of the plan's leaves.
+    indices: Vec<Arc<Index>>,
+}
+
+impl Rows {
+    pub(super) fn new(
+        file: Arc<ParquetFile>,
+        wanted: impl Fn(&str) -> bool,
+        late: impl Fn(&str) -> bool,
+    ) -> Result<Self> {
+        let plan = fenced(|| Plan::new(file.metadata(), &wanted))
+            .map_err(|what| file.fault(Fault::Footer(what)))?;
+        let schema = file.metadata().file_metadata().schema_descr();
+        for leaf in 0..schema.num_columns() {
+            if wanted(schema.get_column_root(leaf).name()) {
+                file.check_codec(leaf)?;
+            }
+        }
+        let late = plan.leaves.iter().map(|leaf| late(&leaf.column)).collect();
+        Ok(Self { file, plan, late, next_group: 0, group: None, row: 0 })
+    }
+
+    /// The next row, or `None` at the end.
+    ///
+    /// # Errors
+    /// [`crate::Error::Parquet`] if the row group or one of its columns is damaged.
+    pub fn next_row(&mut self) -> Result<Option<Row>> {
+        loop {
+            match self.group.as_mut() {
+                Some(group) if group.row < group.count => break,
+                _ if self.next_group >= self.file.metadata().num_row_groups() => return Ok(None),
+                _ => self.group = Some(self.open_group(self.next_group)?),
+            }
+            self.next_group += 1;
+        }
+        let row = self.read_row();
+        if row.is_err() {
+            self.group = None;
+            self.next_group = usize::MAX;
+        }
+        row
+    }
+
+    fn read_row(&mut self) -> Result<Option<Row>> {
+        let Some(group) = self.group.as_mut() else { return Ok(None) };
+        let number = group.number;
+        let damaged = |what| self.file.fault(Fault::Group { group: number, what });
+        let record = fenced(|| group.records.next().transpose()).map_err(damaged)?;
+        let Some(record) = record else {
+            return Err(damaged("it has fewer rows than announced".to_owned()));
+        };
+        // The conversion may print dates, which panics on impossible ones.
+        let mut row = fenced(|| {
+            let columns = record.into_columns().into_iter();
+            Ok(columns.map(|(name, value)| (name, Value::from(value))).collect::<Row>())
+        })
+        .map_err(damaged)?;
+        let within = group.row;
+        group.row += 1;
+        for ((leaf, index), &is_late) in self.plan.leaves.iter().zip(&group.indices).zip(&self.late)
+        {
+            Plan::put(leaf, &mut row, |element| {
+                large_value(&self.file, leaf, index, (self.row, within, element), is_late)
+            })?;
+        }
+        self.row += 1;
+        Ok(Some(row))
+    }
+
+    fn open_group(&self, number: usize) -> Result<Group> {
+        let file = &self.file;
+        let records = fenced(|| {
+            let group = file.reader.get_row_group(number)?;
+            let builder = TreeBuilder::new().with_batch_size(BATCH);
+            builder.as_iter(Arc::clone(&self.plan.schema), group.as_ref())
+        })
+        .map_err(|what| file.fault(Fault::Group { group: number, what }))?;
+        let indices = self.plan.leaves.iter().map(|leaf| {
+            let chunk = file.chunk(number, leaf.number)?;
+            file.cursors
+                .index(&chunk)
+                .map_err(|damage| file.damaged(number, leaf.number, &damage.to_string()))
+        });
+        let rows = file.metadata().row_groups().get(number).map_or(0, RowGroupMetaData::num_rows);
+        Ok(Group {
+            number,
+            row: 0,
+            count: usize::try_from(to_size(rows)).unwrap_or(usize::MAX),
+            records,
+            indices: indices.collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// The value of an element, or its address where it is to be read late.
+fn large_value(
+    file: &ParquetFile,
+    leaf: &Leaf,
+    index: &Index,
+    (row, within, element): (u64, usize, usize),
+    is_late: bool,
+) -> Result<Value> {
+    if !index.is_present(within, element).unwrap_or(false) {
+        return Ok(Value::Null);
+    }
+    if is_late {
+        return Ok(Plan::late(leaf, row, element));
+    }
+    file.cell(leaf.number, row, element)
+}

@@ -1,0 +1,155 @@
+//! Bytes of a file by position, so that any number of threads may read at once.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+
+/// How much is read at once where little is asked.
+const BUFFER: usize = 16 << 10;
+
+/// A file and its length when it was opened.
+#[derive(Clone)]
+pub(super) struct Source {
+    file: Arc<File>,
+    length: u64,
+}
+
+impl Source {
+    pub(super) fn open(path: &std::path::Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        Ok(Self { file: Arc::new(file), length })
+    }
+
+    /// Fills `out` from the bytes at `at`.
+    fn fill(&self, mut out: &mut [u8], mut at: u64) -> io::Result<()> {
+        while !out.is_empty() {
+            match read_at(&self.file, out, at) {
+                Ok(0) => {
+                    let what = format!("the file ends at byte {at}, expected {} more", out.len());
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+                }
+                Ok(count) => {
+                    out = out.get_mut(count..).unwrap_or_default();
+                    at += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes from `at` to `end`, cut at the file's end.
+    pub(super) fn section(&self, at: u64, end: u64) -> Section {
+        let end = end.min(self.length);
+        Section { source: self.clone(), at: at.min(end), end, buffer: Vec::new(), used: 0 }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, out, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, out, at)
+}
+
+impl Length for Source {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Source {
+    type T = Section;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Section> {
+        Ok(self.section(start, self.length))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        // The length comes from the file: it must not be allocated before it is known to be there.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
+            return Err(ParquetError::EOF(format!(
+                "expected {length} bytes at {start}, the file has {}",
+                self.length
+            )));
+        }
+        let mut bytes = vec![0; length];
+        self.fill(&mut bytes, start)?;
+        Ok(bytes.into())
+    }
+}
+
+/// A stretch of a file, read forward.
+pub(super) struct Section {
+    source: Source,
+    /// The position behind the buffer.
+    at: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    used: usize,
+}
+
+impl Section {
+    /// Whether nothing is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.at == self.end && self.used == self.buffer.len()
+    }
+
+    /// Leaves out `count` bytes without reading them.
+    pub(super) fn skip(&mut self, count: u64) -> io::Result<()> {
+        let buffered = (self.buffer.len() - self.used) as u64;
+        if count <= buffered {
+            self.used += usize::try_from(count).unwrap_or_default();
+            return Ok(());
+        }
+        self.buffer.clear();
+        self.used = 0;
+        let beyond = count - buffered;
+        if beyond > self.end - self.at {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the data end too early"));
+        }
+        self.at += beyond;
+        Ok(())
+    }
+
+    fn refill(&mut self) -> io::Result<()> {
+        let length = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(BUFFER);
+        self.buffer.resize(length, 0);
+        self.used = 0;
+        self.source.fill(&mut self.buffer, self.at)?;
+        self.at += length as u64;
+        Ok(())
+    }
+}
+
+impl Read for Section {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.used == self.buffer.len() {
+            let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+            if out.len() >= BUFFER {
+                let length = out.len().min(left);
+                let out = out.get_mut(..length).unwrap_or_default();
+                self.source.fill(out, self.at)?;
+                self.at += length as u64;
+                return Ok(length);
+            }
+            self.refill()?;
+        }
+        let buffered = self.buffer.get(self.used..).unwrap_or_default();
+        let length = buffered.len().min(out.len());
+        if let (Some(out), Some(buffered)) = (out.get_mut(..length), buffered.get(..length)) {
+            out.copy_from_slice(buffered);
+        }
+        self.used += length;
+        Ok(length)
+    }
+}

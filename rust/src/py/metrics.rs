@@ -1,0 +1,122 @@
+//! Text metrics for Python.
+
+use std::borrow::Cow;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::bleu::BleuScorer;
+use crate::rouge::{Agreement, Rouge, RougeScorer};
+use crate::{jieba, words};
+
+/// Pairs scored before Python may act on Ctrl-C.
+const PAIRS_AT_ONCE: usize = 2_048;
+
+type BleuScores = (f64, f64, f64, f64);
+type RougeScores = (f64, f64, f64, f64, f64, f64, f64, f64, f64);
+
+/// BLEU-1 to BLEU-4 of one pair.
+#[pyfunction]
+pub(super) fn bleu(
+    prediction: &Bound<'_, PyString>,
+    reference: &Bound<'_, PyString>,
+) -> PyResult<BleuScores> {
+    Ok(crate::bleu::bleu(&text(prediction)?, &text(reference)?).into())
+}
+
+/// ROUGE-1, ROUGE-2, ROUGE-L of one pair: recall, precision, F of each.
+#[pyfunction]
+pub(super) fn rouge(
+    prediction: &Bound<'_, PyString>,
+    reference: &Bound<'_, PyString>,
+) -> PyResult<RougeScores> {
+    Ok(flat(&crate::rouge::rouge(&text(prediction)?, &text(reference)?)))
+}
+
+/// [`bleu`] of each pair of two lists, without the GIL.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts lists by value")]
+pub(super) fn bleu_list(
+    py: Python<'_>,
+    predictions: Vec<Bound<'_, PyString>>,
+    references: Vec<Bound<'_, PyString>>,
+) -> PyResult<Vec<BleuScores>> {
+    let mut scorer = BleuScorer::default();
+    score_pairs(py, &predictions, &references, move |a, b| scorer.score(a, b).into())
+}
+
+/// [`rouge`] of each pair of two lists, without the GIL.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts lists by value")]
+pub(super) fn rouge_list(
+    py: Python<'_>,
+    predictions: Vec<Bound<'_, PyString>>,
+    references: Vec<Bound<'_, PyString>>,
+) -> PyResult<Vec<RougeScores>> {
+    let mut scorer = RougeScorer::default();
+    score_pairs(py, &predictions, &references, move |a, b| flat(&scorer.score(a, b)))
+}
+
+/// NLTK's tokens of a text.
+#[pyfunction]
+pub(super) fn word_tokenize(text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
+    Ok(words::word_tokenize(&self::text(text)?))
+}
+
+/// jieba's words of a text.
+#[pyfunction]
+pub(super) fn jieba_cut(text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
+    Ok(jieba::cut(&self::text(text)?).into_iter().map(str::to_owned).collect())
+}
+
+fn score_pairs<T: Send>(
+    py: Python<'_>,
+    predictions: &[Bound<'_, PyString>],
+    references: &[Bound<'_, PyString>],
+    mut score: impl FnMut(&str, &str) -> T + Send,
+) -> PyResult<Vec<T>> {
+    if predictions.len() != references.len() {
+        return Err(PyValueError::new_err(format!(
+            "the lists differ in length: {} predictions, {} references",
+            predictions.len(),
+            references.len()
+        )));
+    }
+    let mut scores = Vec::with_capacity(predictions.len());
+    for (predictions, references) in
+        predictions.chunks(PAIRS_AT_ONCE).zip(references.chunks(PAIRS_AT_ONCE))
+    {
+        let predictions = texts(predictions)?;
+        let references = texts(references)?;
+        py.detach(|| {
+            scores.extend(predictions.iter().zip(&references).map(|(a, b)| score(a, b)));
+        });
+        py.check_signals()?;
+    }
+    Ok(scores)
+}
+
+fn texts<'a>(strings: &'a [Bound<'_, PyString>]) -> PyResult<Vec<Cow<'a, str>>> {
+    strings.iter().map(text).collect()
+}
+
+/// A Python string's text; a lone surrogate, which has no UTF-8, reads as U+FFFD.
+fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    if let Ok(text) = string.to_str() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let units = string.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
+    let units: Vec<u8> = units.extract()?;
+    let units =
+        units.chunks_exact(2).filter_map(|unit| Some(u16::from_le_bytes(unit.try_into().ok()?)));
+    Ok(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+}
+
+fn flat(score: &Rouge) -> RougeScores {
+    let parts = |part: Agreement| (part.recall, part.precision, part.f);
+    let (a, b, c) = parts(score.rouge_1);
+    let (d, e, f) = parts(score.rouge_2);
+    let (g, h, i) = parts(score.rouge_l);
+    (a, b, c, d, e, f, g, h, i)
+}
