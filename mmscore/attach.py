@@ -85,7 +85,6 @@ class Attacher:
         note = {"place": source.name, "sha256": digest, "bytes": len(data), "mime": mime}
         return Attachment(payload, digest, {**note, "notes": list(notes)} if notes else note)
 
-
     def _sendable(self, medium: Media) -> str:
         """The URL as the endpoint takes it: sounds have no URL form, so their base64 alone.
 
@@ -106,6 +105,8 @@ class Attacher:
 def _url_attachment(url: str) -> Attachment:
     digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
     place = url if len(url) <= 200 else url[:80] + "..."
+    if url.startswith("data:"):
+        place = f"data URI of {url[5:85].partition(';')[0]}, {len(url)} characters"
     return Attachment(
         json.dumps(url)[1:-1].encode(), digest, {"place": place, "sha256": digest, "url": True}
     )

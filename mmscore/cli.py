@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments_given = sys.argv[1:] if argv is None else list(argv)
     debug = "--debug" in arguments_given
     _speak_utf8()
+    _hide_key(arguments_given)
     try:
         with _termination():
             return _dispatch(arguments_given)
@@ -132,7 +134,10 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print((result.folder / "report.json").read_text(encoding="utf-8"), end="")
     else:
-        print(result.table)
+        from mmscore.report.boxes import style_of
+        from mmscore.report.terminal import render
+
+        print(render(result.report, style_of(sys.stdout, os.environ)))
         print(f"\nrun folder: {result.folder}", file=sys.stderr)
 
 
@@ -223,6 +228,24 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 def _say(sentence: str) -> None:
     print(f"mmscore: {sentence}", file=sys.stderr)
+
+
+def _hide_key(argv: Sequence[str]) -> None:
+    """Blank a key given as an argument where other users' `ps` would show it (Linux)."""
+    keys = [following for flag, following in pairwise(argv) if flag == "--api-key"]
+    keys += [flag.partition("=")[2] for flag in argv if flag.startswith("--api-key=")]
+    if not any(keys):
+        return
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
+        with Path("/proc/self/mem").open("r+b", buffering=0) as memory:
+            memory.seek(start)
+            title = memory.read(end - start)
+            for key in filter(None, keys):
+                title = title.replace(key.encode(), b"*" * len(key.encode()))
+            memory.seek(start)
+            memory.write(title)
 
 
 def _speak_utf8() -> None:

@@ -220,7 +220,9 @@ class Client:
             return None
         if failure.kind == "idle":
             return 0.0  # a kept-alive connection went stale; a fresh one costs nothing to try
-        own = random.uniform(0.5, 1.0) * min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1))
+        own: float = random.uniform(0.5, 1.0) * min(
+            LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempts - 1)
+        )
         if failure.wait is None:
             return own
         if failure.wait > LONGEST_RETRY_AFTER:

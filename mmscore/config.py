@@ -210,7 +210,8 @@ def check_limit(limit: object) -> int | float | None:
         if limit > 1.0 and limit.is_integer():
             return int(limit)
     raise ConfigError(
-        f"`limit` is {limit!r}, expected a number of samples per subset or a share above 0.0 up to 1.0"
+        f"`limit` is {limit!r}, expected a number of samples per subset, or a share of them "
+        "above 0.0 and up to 1.0"
     )
 
 

@@ -20,23 +20,28 @@ def parser() -> argparse.ArgumentParser:
         prog=PROGRAM,
         description="Evaluate vision-language models behind any OpenAI-compatible endpoint.",
         epilog="try it with no model and no network: mmscore demo",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_format,
         allow_abbrev=False,
     )
     top.add_argument("--version", action="store_true", help="versions of mmscore, core, Python")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name, (words, example, fill) in COMMANDS.items():
+    for name, (words, arguments, example, fill) in COMMANDS.items():
         command = commands.add_parser(
             name,
             help=words,
             description=words[0].upper() + words[1:] + ".",
             epilog=f"example:\n  {example}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            usage=f"{PROGRAM} {name} {arguments}".rstrip(),
+            formatter_class=_format,
             allow_abbrev=False,
         )
         command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
         fill(command)
     return top
+
+
+def _format(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=96)
 
 
 def _run(command: argparse.ArgumentParser) -> None:
@@ -132,32 +137,37 @@ def _limit(text: str) -> int | float:
 COMMANDS = {
     "run": (
         "ask a model the questions of a benchmark, score and report",
+        "BENCH... --model NAME --api-url URL [options]",
         "mmscore run slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
         _run,
     ),
     "score": (
         "score a run again from its saved replies, without the network",
+        "RUN_DIR [options]",
         "mmscore score outputs/20260101_120000-slake",
         _run_folder,
     ),
     "report": (
         "show a run's report, also of a half-finished run",
+        "RUN_DIR [options]",
         "mmscore report outputs/20260101_120000-slake --json",
         _run_folder,
     ),
-    "list": ("list the benchmarks", "mmscore list", _list),
+    "list": ("list the benchmarks", "[options]", "mmscore list", _list),
     "info": (
         "tell a benchmark's subsets, metrics and prompt, and what its data hold",
+        "BENCH [options]",
         "mmscore info slake --data SLAKE/",
         _info,
     ),
     "demo": (
         "run the whole job on drawn data against a built-in endpoint",
+        "[options]",
         "mmscore demo",
         _demo,
     ),
 }
-"""Command -> what it does, an example, and what adds its arguments."""
+"""Command -> what it does, its arguments in short, an example, and what adds its arguments."""
 
 _DIRECT = {
     "model": "model",

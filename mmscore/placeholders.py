@@ -24,8 +24,14 @@ PLACEHOLDER = re.compile(r"<(image|video|audio)[_ ](\d+)>")
 """One separator, lower case; the number in any decimal digits, leading zeros allowed."""
 
 KINDS: tuple[Kind, ...] = ("image", "video", "audio")
+KIND: Mapping[str, Kind] = {kind: kind for kind in KINDS}
 MOST_INDEXED = 100
 """The highest k of `image_k`; the list columns have no limit."""
+
+INDEXED: Mapping[Kind, Mapping[str, int]] = {
+    kind: {f"{kind}_{number}": number for number in range(1, MOST_INDEXED + 1)} for kind in KINDS
+}
+"""Kind -> column name -> placeholder number."""
 
 FORMATS: Mapping[Kind, tuple[str, ...]] = {
     "video": ("mp4", "mpeg", "mov", "avi"),
@@ -89,12 +95,8 @@ def numbers_in(text: str) -> dict[Kind, set[int]]:
     """
     numbers: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
     for found in PLACEHOLDER.finditer(text):
-        numbers[_kind(found)].add(_number(found))
+        numbers[KIND[found[1]]].add(_number(found))
     return numbers
-
-
-def _kind(found: re.Match[str]) -> Kind:
-    return next(kind for kind in KINDS if kind == found[1])
 
 
 def _number(found: re.Match[str]) -> int:
@@ -122,19 +124,18 @@ def cells(
     Raises:
         DataError: A cell looked at holds something that is no medium of this kind.
     """
-    numbers = range(1, MOST_INDEXED + 1) if wanted is None else sorted(wanted)
+    if wanted is not None and not wanted:
+        return {}
     found: dict[int, tuple[str, Any, object]] = {}
-    for number in numbers:
-        column = f"{kind}_{number}"
-        value = record.get(column) if 1 <= number <= MOST_INDEXED else None
-        if value is not None and value != "":
+    for column in INDEXED[kind].keys() & record.keys():
+        number, value = INDEXED[kind][column], record[column]
+        if value is not None and value != "" and (wanted is None or number in wanted):
             written = record.get(f"{column}_format") if kind in FORMATS else None
             found[number] = (f"column `{column}`", value, written)
-    if not found and (wanted is None or wanted):
-        found = _listed(record, kind, wanted)
+    found = found or _listed(record, kind, wanted)
     return {
         number: _cell(value, kind, where, written)
-        for number, (where, value, written) in found.items()
+        for number, (where, value, written) in sorted(found.items())
     }
 
 
@@ -226,7 +227,7 @@ def parts_of(
     for match in PLACEHOLDER.finditer(text):
         parts += _text_part(text[last : match.start()])
         last = match.end()
-        kind, number = _kind(match), _number(match)
+        kind, number = KIND[match[1]], _number(match)
         found = media[kind].get(number)
         if found is None:
             dropped[f"<{kind} {number}>"] = None

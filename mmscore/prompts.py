@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Literal
 
 Language = Literal["en", "zh"]
@@ -104,8 +105,12 @@ def fill(template: str, /, **values: str) -> str:
     """
     if not values:
         return template
-    names = "|".join(map(re.escape, values))
-    return re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], template)
+    return _placeholders(tuple(values)).sub(lambda found: values[found[1]], template)
+
+
+@cache
+def _placeholders(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\{{({'|'.join(names)})\}}")
 
 
 def choice_label(index: int) -> str:
@@ -113,9 +118,10 @@ def choice_label(index: int) -> str:
     return chr(ord("A") + index) if index < 26 else str(index - 25)
 
 
-def choice_labels(count: int) -> list[str]:
+@cache
+def choice_labels(count: int) -> tuple[str, ...]:
     """The labels of the first `count` options."""
-    return [choice_label(index) for index in range(count)]
+    return tuple(choice_label(index) for index in range(count))
 
 
 def choice_prompt(template: str, question: str, choices: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,18 +62,18 @@ class Result:
     Attributes:
         folder: The run's folder.
         report: The report.
-        table: The report as text, as the command line prints it.
         exit_code: What the command line exits with for it.
     """
 
     folder: Path
     report: report.Report
-    table: str = field(repr=False)
     exit_code: Exit
 
     def __str__(self) -> str:
-        """Return the table."""
-        return self.table
+        """Return the report as text, as the command line prints it."""
+        from mmscore.report.terminal import render
+
+        return render(self.report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,15 +293,13 @@ def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result
         DataError: The folder holds no run.
         StorageError: The report cannot be written.
     """
-    from mmscore.report.terminal import render
-
     run = report.load(folder)
     built = report.build(run)
     for name in formats:
         report.write(built, run, name)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
-    return Result(folder, built, render(built), code)
+    return Result(folder, built, code)
 
 
 def service(task: TaskConfig) -> Service:

@@ -113,8 +113,7 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
         )
     if found.problems and not skip_bad_media:
         raise DataError(
-            f"{len(found.problems)} records of {place} cannot be asked:\n"
-            f"{_lines(found.problems)}",
+            f"{len(found.problems)} records of {place} cannot be asked:\n{_lines(found.problems)}",
             hint="correct the data, or run the rest with --skip-bad-media",
         )
     if found.missing and not skip_bad_media:

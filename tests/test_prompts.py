@@ -47,9 +47,9 @@ def test_every_golden_prompt(golden: Callable[[str], list[dict[str, Any]]]) -> N
 
 
 def test_labels_go_on_with_numbers() -> None:
-    assert choice_labels(29)[-4:] == ["Z", "1", "2", "3"]
+    assert choice_labels(29)[-4:] == ("Z", "1", "2", "3")
     assert choice_label(0) == "A"
-    assert choice_labels(0) == []
+    assert choice_labels(0) == ()
 
 
 @pytest.mark.parametrize(

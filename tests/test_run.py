@@ -1,4 +1,4 @@
-"""A run as its user meets it: from the command line to the folder, through every kind of trouble."""
+"""A run as its user meets it, from the command line to the folder, through all kinds of trouble."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_a_torn_record_is_cut_off_wherever_it_was_torn(
             ran = run_cli("run", "--resume", str(out), "--progress", "none")
             assert ran.code == 0, ran.err
             assert len(server.requests) - before == 1
-            assert ("torn" in ran.err) == (cut > last)
+            assert ("torn last record" in ran.err) == (cut > last)
             assert report(out) == whole
 
 
@@ -219,7 +219,7 @@ def test_killed_at_any_moment_only_requests_in_flight_are_asked_again(
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        kept = len([x for x in (out / "predictions.jsonl").read_bytes().split(b"\n")[:-1]])
+        kept = (out / "predictions.jsonl").read_bytes().count(b"\n")
         killed = len(server.requests)
         ran = run_cli("run", "--resume", str(out), "--progress", "none")
         asked_again = len(server.requests) - killed
@@ -300,7 +300,7 @@ def test_a_dry_run_sends_nothing_and_shows_the_requests(run: Any, tmp_path: Path
 
 
 def test_replies_are_paired_with_their_samples_in_any_order(
-    run: Any, oracle: Any, tmp_path: Path
+    run: Any, oracle: Callable[[Request], Response], tmp_path: Path
 ) -> None:
     def script(request: Request) -> Response:
         return slow(oracle(request), (len(request.body) * 7919 % 10) / 100)
@@ -310,7 +310,7 @@ def test_replies_are_paired_with_their_samples_in_any_order(
     assert report(tmp_path / "out")["overall"] == {"accuracy": 1.0}
 
 
-def test_concurrency_is_what_was_asked(run: Any, oracle: Any) -> None:
+def test_concurrency_is_what_was_asked(run: Any, oracle: Callable[[Request], Response]) -> None:
     most, now, lock = [0], [0], threading.Lock()
 
     def script(request: Request) -> Response:
@@ -393,7 +393,7 @@ def no_image(data: Path) -> None:
 
 def broken_json(data: Path) -> None:
     text = (data / "test.json").read_text(encoding="utf-8")
-    (data / "test.json").write_text(text[:300] + "}" + text[300:], encoding="utf-8")
+    (data / "test.json").write_text(text.replace('"img_id":', '"img_id"', 1), encoding="utf-8")
 
 
 def not_a_list(data: Path) -> None:
@@ -664,7 +664,7 @@ def test_python_runs_a_task_twice_without_memory_of_the_first(
         second = run_task({**task, "limit": 2})["slake"]
     assert (first.report.coverage.scored, second.report.coverage.scored) == (1, 2)
     assert first.folder != second.folder and first.exit_code == 0
-    assert seen[-1] == 1 and str(first) == first.table
+    assert seen[-1] == 1 and "OVERALL" not in str(first) and "SLAKE" in str(first)
 
 
 def test_a_task_file_runs(data: Path, oracle: Any, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from mmscore.answers import read_choice
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
@@ -97,22 +98,22 @@ def draft(
     for name in ("question", "answer"):
         if name not in record:
             raise DataError(f"no column `{name}`")
-    for label, option in zip(choice_labels(len(options)), options, strict=True):
-        text_of(option, f"option {label}")
+    if not "".join(options).isascii():
+        for label, option in zip(choice_labels(len(options)), options, strict=True):
+            text_of(option, f"option {label}")
     # The reference formats whatever a question is into the prompt.
-    text = choice_prompt(template, str(record["question"]), options)
+    text = choice_prompt(template, _written(record["question"]), options)
     parts, dropped = parts_of(text, media, roots)
+    multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
     target, unscored = only_answer(answers)
     doubts = [*_option_doubts(options)]
-    if answers:
-        try:
-            labels = right_labels(answers, options, multiple=bool(facts.get("multiple")))
-            target, unscored = (
-                ("".join(labels), []) if facts.get("multiple") else (target, unscored)
-            )
-        except DataError as error:
-            doubts.append(error)
+    try:
+        labels = right_labels(answers, options, multiple=multiple)
+        if multiple and labels:
+            target, unscored = "".join(labels), []
+    except DataError as error:
+        doubts.append(error)
     return Draft(
         (Message("user", parts),),
         target,
@@ -151,7 +152,7 @@ def _lettered(record: Mapping[str, Any]) -> list[str]:
         raise DataError(
             "no options: neither a column `options` nor columns `A`, `B` ... are filled"
         )
-    expected = LETTERS[: len(filled)]
+    expected = list(LETTERS[: len(filled)])
     if filled != expected:
         gap = next(letter for letter in expected if letter not in filled)
         raise DataError(f"option `{gap}` is empty but option `{filled[-1]}` is not")
@@ -174,27 +175,30 @@ def _list_of_text(text: str) -> list[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an unknown escape in the user's text is no news
             value = ast.literal_eval(text)
-        if isinstance(value, set | frozenset) and len(value) > 1:
-            raise DataError(f"`options` {shown(text)} is a set, which has no order")
-        return list(value)
+        items = list(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise DataError(
             f"`options` {shown(text)} is neither a JSON list nor a Python list",
             hint='write ["first", "second"], or use columns A, B, C ...',
         ) from None
+    if isinstance(value, set) and len(items) > 1:
+        raise DataError(f"`options` {shown(text)} is a set, which has no order")
+    return items
 
 
 def _written(item: object) -> str:
     try:
         return str(item)
     except (ValueError, RecursionError):
-        raise DataError("an option is a number of too many digits or nested too deeply") from None
+        raise DataError(
+            f"{what(item)} has too many digits or is nested too deeply to be written"
+        ) from None
 
 
 def _option_doubts(options: Sequence[str]) -> Iterator[DataError]:
     if len(options) < 2:
-        raise_words = f"{len(options)} option" + ("" if len(options) == 1 else "s")
-        yield DataError(f"`options` has {raise_words}, expected at least 2")
+        number = "1 option" if options else "0 options"
+        yield DataError(f"`options` has {number}, expected at least 2")
     for label, option in zip(choice_labels(len(options)), options, strict=True):
         if not option.strip():
             yield DataError(
@@ -256,8 +260,6 @@ def _no_label(name: str, options: Sequence[str], labels: Sequence[str]) -> DataE
 
 def parse(reply: str, sample: Sample) -> Extracted:
     """The label, or the joined labels, the reply chooses."""
-    from mmscore.answers import read_choice
-
     return read_choice(
         reply,
         len(sample.choices),

@@ -18,8 +18,9 @@ from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
 from mmscore.messages import read_messages
-from mmscore.placeholders import KINDS, cells, is_media_column, numbers_in, parts_of
-from mmscore.records import Extracted, Kind, Sample
+from mmscore.metrics import bleu, rouge
+from mmscore.placeholders import KINDS, PLACEHOLDER, cells, is_media_column, numbers_in, parts_of
+from mmscore.records import Extracted, Sample
 from mmscore.sources import Roots
 from mmscore.wording import what
 
@@ -100,15 +101,14 @@ def _resolved(
 
     A text of which nothing would be left keeps its placeholders.
     """
-    wanted: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
-    for message in messages:
-        for kind, numbers in numbers_in(_plain_text(message)).items():
-            wanted[kind] |= numbers
+    wanted = numbers_in("\n".join(map(_plain_text, messages)))
+    if not any(wanted.values()):
+        return messages, []
     media = {kind: cells(record, kind, wanted[kind]) for kind in KINDS}
     resolved, dropped = [], dict[str, None]()
     for message in messages:
         text = _plain_text(message)
-        if any(numbers_in(text).values()):
+        if PLACEHOLDER.search(text):
             parts, missing = parts_of(text, media, roots)
             dropped.update(dict.fromkeys(missing))
             if parts:
@@ -132,8 +132,6 @@ def parse(reply: str, sample: Sample) -> Extracted:
 
 def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
     """ROUGE and BLEU of the reply against the one answer."""
-    from mmscore.metrics import bleu, rouge
-
     if sample.target is None:
         return {}
     found = {**rouge(answer or "", sample.target), **bleu(answer or "", sample.target)}
