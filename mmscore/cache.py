@@ -50,11 +50,12 @@ class Cache:
         self.root = root or cache_folder()
         self._notice = notice or (lambda _: None)
         self._lock = threading.Lock()
-        self._spare: Path | None = None
+        self.spare: Path | None = None
+        """The temporary folder, once it was needed."""
 
     def find(self, *parts: str) -> Path | None:
         """A file that is there, whole."""
-        for base in (self.root, self._spare):
+        for base in (self.root, self.spare):
             if base is not None:
                 path = base.joinpath(*parts)
                 if path.is_file():
@@ -68,14 +69,14 @@ class Cache:
             StorageError: Neither the cache nor a temporary folder can be written.
         """
         with self._lock:
-            if self._spare is None:
+            if self.spare is None:
                 try:
                     return _writable(self.root.joinpath(*parts))
                 except OSError as error:
                     if error.errno in FULL:
                         raise storage_error(self.root, error) from None
-                    self._spare = self._make_spare(error)
-            return _writable(self._spare.joinpath(*parts))
+                    self.spare = self._make_spare(error)
+            return _writable(self.spare.joinpath(*parts))
 
     def _make_spare(self, error: OSError) -> Path:
         try:

@@ -15,12 +15,12 @@ from pathlib import Path, PurePosixPath
 
 from mmscore.archive import Archive, ArchiveMember, Folder, open_archive
 from mmscore.cache import Cache, write_whole
-from mmscore.download import Progress, Wanted, download
+from mmscore.download import Progress, Wanted, download, forget
 from mmscore.errors import DataError, HubError
 from mmscore.records import Source
 from mmscore.remote import RemoteArchive, RemoteFile, offline_error, open_remote
 from mmscore.repository import Entry, Repository, find_repository
-from mmscore.web import RangesUnusableError, Web, WebError
+from mmscore.web import ChangedError, RangesUnusableError, Web, WebError
 
 WHOLE_BYTES = 256 * 1024 * 1024
 """An archive up to this size is fetched whole where a server does not do ranges."""
@@ -140,6 +140,7 @@ class HubFiles:
     used: dict[str, Path] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
     _entries: dict[str, Entry] | None = None
+    _fresh: bool = False
 
     @property
     def name(self) -> str:
@@ -188,6 +189,10 @@ class HubFiles:
             DataError: There is none, or the place cannot list its files.
             HubError: The hub cannot be asked.
         """
+
+        def fitting() -> list[str]:
+            return [n for n in sorted(self.entries()) if fnmatch.fnmatchcase(n, pattern)]
+
         if self.repository.only is not None:
             return [self.repository.only]
         if self.repository.listing is None:
@@ -195,10 +200,9 @@ class HubFiles:
                 f"{self.name} cannot list its files, and `{pattern}` may be several",
                 hint="give the URL of the file itself, or take a hub",
             )
-        names = sorted(self.entries())
-        found = [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+        found = fitting() or (fitting() if self._listed_anew() else [])
         if not found:
-            raise DataError(f"no `{pattern}` in {self.name}, found {_shown(names) or 'nothing'}")
+            raise self._missing(pattern)
         return found
 
     def path(self, file: str) -> Path:
@@ -213,12 +217,20 @@ class HubFiles:
         if path is None:
             if self.web is None:
                 raise offline_error(f"`{file}` of {self.name}")
-            entry = self.entry(file)
             path = self.cache.place(*self._kept_under(file))
-            wanted = Wanted(self.repository.target(file), entry.size, entry.sha256)
-            download(self.web, wanted, path, self.notice, self.progress)
+            try:
+                self._download(self.web, file, path)
+            except HubError as error:
+                if isinstance(error, WebError) or not self._listed_anew():
+                    raise
+                self._download(self.web, file, path)
         self.used[file] = path
         return path
+
+    def _download(self, web: Web, file: str, path: Path) -> None:
+        entry = self.entry(file)
+        wanted = Wanted(self.repository.target(file), entry.size, entry.sha256)
+        download(web, wanted, path, self.notice, self.progress)
 
     def archive(self, file: str) -> Archive:
         """A zip of the data set: the whole file if it is in the cache, else read by ranges.
@@ -270,14 +282,9 @@ class HubFiles:
         """
         if self.repository.listing is None:
             return Entry()
-        entries = self.entries()
-        if file not in entries:
-            names = sorted(entries)
-            raise DataError(
-                f"no `{file}` in {self.name}, found {_shown(names) or 'nothing'}",
-                hint=f"see {self.repository.page}",
-            )
-        return entries[file]
+        if file not in self.entries() and not (self._listed_anew() and file in self.entries()):
+            raise self._missing(file)
+        return self.entries()[file]
 
     def entries(self) -> dict[str, Entry]:
         """All files of the data set; asked for once and kept, so that a second run need not.
@@ -291,6 +298,13 @@ class HubFiles:
             if self.web is None or self.repository.listing is None:
                 raise offline_error(f"the file list of {self.name}")
             self._entries = self.repository.listing(self.web)
+            self._fresh = True
+            if not self._entries:
+                raise HubError(
+                    f"{self.name} has no files",
+                    hint=f"check the name; a private data set needs a token; see "
+                    f"{self.repository.page}",
+                )
             listed = {
                 "title": self.name,
                 "files": {path: [e.size, e.sha256] for path, e in self._entries.items()},
@@ -298,6 +312,23 @@ class HubFiles:
             path = self.cache.place(*self.repository.folder, LISTING)
             write_whole(path, json.dumps(listed, ensure_ascii=False).encode("utf-8", "replace"))
         return self._entries
+
+    def _listed_anew(self) -> bool:
+        """Ask the hub for its list again, if the one in use is of an earlier run; say whether."""
+        if self._fresh or self.web is None or self.repository.listing is None:
+            return False
+        for base in (self.cache.root, self.cache.spare):
+            if base is not None:
+                forget(base.joinpath(*self.repository.folder, LISTING))
+        self._entries = None
+        self.entries()
+        return True
+
+    def _missing(self, file: str) -> DataError:
+        names = _shown(sorted(self.entries()))
+        return DataError(
+            f"no `{file}` in {self.name}, found {names}", hint=f"see {self.repository.page}"
+        )
 
     def _kept_entries(self) -> dict[str, Entry] | None:
         kept = self.cache.find(*self.repository.folder, LISTING)
@@ -321,7 +352,12 @@ class HubFiles:
         folder = (*self.repository.folder, "archives", *parts[len(self.repository.folder) + 1 :])
         make = None if self.web is None else lambda a, b: self._remote_file(file, a, b)
         try:
-            return open_remote(place, self.cache, folder, make)
+            try:
+                return open_remote(place, self.cache, folder, make)
+            except ChangedError:
+                if not self._listed_anew():
+                    raise
+                return open_remote(place, self.cache, folder, make)
         except RangesUnusableError as error:
             size = self.entry(file).size
             if size is not None and size > WHOLE_BYTES:

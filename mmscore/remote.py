@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -226,6 +226,27 @@ class RemoteArchive:
         self._ahead = Ahead(joined(missing, self._span), self._fetch_group)
         return self._ahead
 
+    def fetch_expected(self) -> Iterator[tuple[int, int]]:
+        """Wait for all that `expect` began; yield the bytes that came and will come.
+
+        Raises:
+            HubError: Something cannot be fetched.
+            StorageError: It cannot be kept.
+        """
+        groups = self._ahead.groups if self._ahead is not None else ()
+        total = sum(group.end - group.first for group in groups)
+        done = 0
+        for group in groups:
+            assert self._ahead is not None
+            self._ahead.wait(group.indexes[0])
+            done += group.end - group.first
+            yield done, total
+
+    @property
+    def folder(self) -> str:
+        """The folder where members are kept."""
+        return str((self._cache.spare or self._cache.root).joinpath(*self._folder))
+
     def close(self) -> None:
         """Stop fetching ahead."""
         if self._ahead is not None:
@@ -282,9 +303,7 @@ class RemoteArchive:
             except ChangedError as error:
                 self._same_after_all(file, version, error)
 
-    def _same_after_all(
-        self, file: RemoteFile, version: str | None, error: ChangedError
-    ) -> None:
+    def _same_after_all(self, file: RemoteFile, version: str | None, error: ChangedError) -> None:
         """Take a new version of the file if its directory is, byte for byte, the one we read.
 
         Servers behind one name may tell different ETags of the same file.
@@ -407,9 +426,7 @@ class Group:
     _error: BaseException | None = None
 
 
-def joined(
-    wanted: Sequence[int], span: Callable[[int], tuple[int, int] | None]
-) -> list[Group]:
+def joined(wanted: Sequence[int], span: Callable[[int], tuple[int, int] | None]) -> list[Group]:
     """Members as ranges: neighbours joined, in the order in which the first of each is wanted."""
     order = {index: number for number, index in enumerate(wanted)}
     places = sorted(

@@ -93,7 +93,7 @@ def modelscope(name: str, revision: str | None) -> Repository:
     return Repository(
         f"`{name}` (revision {revision}) on ModelScope",
         page,
-        ("modelscope", _safe(name), _safe(revision)),
+        ("modelscope", *name.split("/"), _safe(revision)),
         file,
         listing,
     )
@@ -152,7 +152,7 @@ def huggingface(name: str, revision: str | None) -> Repository:
     return Repository(
         f"`{name}` (revision {revision}) on Hugging Face",
         page,
-        ("hf", _safe(name), _safe(revision)),
+        ("hf", *name.split("/"), _safe(revision)),
         file,
         listing,
     )
@@ -305,7 +305,7 @@ def _token(variable: str) -> str | None:
 
 
 def _checked_id(hub: str, name: str) -> str:
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII) or ".." in name:
+    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name, re.ASCII):
         raise ConfigError(
             f"`{hub}:{name}` names no data set", hint=f"give it like {hub}:OWNER/NAME[@REVISION]"
         )
@@ -313,7 +313,7 @@ def _checked_id(hub: str, name: str) -> str:
 
 
 def _safe(name: str) -> str:
-    return quote(name.replace("/", "--"), safe="").strip(".") or "-"
+    return quote(name, safe="").strip(".") or "-"
 
 
 def _number(value: object) -> int | None:

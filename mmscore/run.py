@@ -55,6 +55,10 @@ class Events:
     fetching: Callable[[str, int, int | None], None] = lambda *_: None
 
 
+SILENT = Events()
+"""Nobody listens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """What one benchmark came to.
@@ -106,7 +110,7 @@ class Plan:
 
 def run_task(
     task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str],
-    events: Events = Events(),
+    events: Events = SILENT,
 ) -> dict[str, Result]:
     """Run a task: each of its benchmarks from loading to report.
 
@@ -137,7 +141,7 @@ def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -
     return TaskConfig.from_file(task_cfg)
 
 
-def plans(task: TaskConfig, events: Events = Events()) -> Iterator[Plan]:
+def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
     """Yield the plan of each benchmark; all are checked before the first is asked."""
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
@@ -145,7 +149,7 @@ def plans(task: TaskConfig, events: Events = Events()) -> Iterator[Plan]:
         yield plan(task, name, events)
 
 
-def plan(task: TaskConfig, name: str, events: Events = Events()) -> Plan:
+def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
     """Return the plan of one benchmark.
 
     Raises:
@@ -158,9 +162,7 @@ def plan(task: TaskConfig, name: str, events: Events = Events()) -> Plan:
     return looked
 
 
-def look(
-    task: TaskConfig, name: str, events: Events = Events(), *, whole: bool = False
-) -> Plan:
+def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False) -> Plan:
     """Return the plan of one benchmark, whatever is wrong with its samples.
 
     Args:
@@ -185,8 +187,26 @@ def look(
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
-    files = locate(
-        args.get("local_path"),
+    files = find_files(task, name, events, whole=whole)
+    found = survey(_samples(benchmark, files, options))
+    order = [*(options.subsets or benchmark.subsets), *found.counts]
+    counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
+    selection = select(counts, task.limit, task.shard, task.repeats)
+    return Plan(task, benchmark, files, options, found, selection)
+
+
+def find_files(
+    task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False
+) -> Files:
+    """The files of a benchmark's data set; nothing is fetched yet.
+
+    Raises:
+        ConfigError: The benchmark, the hub or the data set's id is unknown.
+        DataError: There is nothing at that place.
+    """
+    benchmark = benchmarks.find(name)
+    return locate(
+        task.dataset_args.get(name, {}).get("local_path"),
         name,
         benchmark.dataset.ids if benchmark.dataset else {},
         offline=task.offline,
@@ -194,11 +214,6 @@ def look(
         notice=events.notice,
         progress=events.fetching,
     )
-    found = survey(_samples(benchmark, files, options))
-    order = [*(options.subsets or benchmark.subsets), *found.counts]
-    counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
-    selection = select(counts, task.limit, task.shard, task.repeats)
-    return Plan(task, benchmark, files, options, found, selection)
 
 
 def _samples(benchmark: Benchmark, files: Files, options: Options) -> Iterator[Sample]:
@@ -277,7 +292,7 @@ def _asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
-        attach=Attacher(_limits(plan.task)).attach,
+        attach=Attacher(limits(plan.task)).attach,
         filter=str,
         predictions=predictions,
         scores=scores,
@@ -341,7 +356,7 @@ def body_options(task: TaskConfig) -> dict[str, Any]:
 
 def preview(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield subset and body of the first request of each subset, media shortened."""
-    attach = Attacher(_limits(plan.task)).attach
+    attach = Attacher(limits(plan.task)).attach
     shown: set[str] = set()
     for _, sample, _ in plan.selection.items(plan.samples()):
         if sample.subset in shown:
@@ -357,7 +372,8 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
 
 
-def _limits(task: TaskConfig) -> ImageLimits:
+def limits(task: TaskConfig) -> ImageLimits:
+    """What images may measure, by the task."""
     size = task.max_image_bytes
     return ImageLimits(
         max_bytes=size if isinstance(size, int) else None,

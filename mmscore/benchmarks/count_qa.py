@@ -76,7 +76,7 @@ def _of_row(record: Row, row: int, options: Options) -> Iterator[Sample]:
             )
         asked = question
         if options.prompt_template is not None:
-            asked = fill(options.prompt_template, {"question": question})
+            asked = fill(options.prompt_template, question=question)
         yield Sample(
             id=f"{row}-{number}",
             subset=SUBSET,
