@@ -115,6 +115,20 @@ def clean_option(option: str, letter: str) -> str:
     return _core.clean_option(option, letter)
 
 
+def match_choice(labels: str, target: str) -> bool | None:
+    """Whether labels are the target, whatever the case; None where the target is empty."""
+    return _core.match_choice(labels, target)
+
+
+def match_count(count: str | None, target: str) -> tuple[bool, bool]:
+    """Whether a count in decimal equals the target, and whether it lies within 5 % of it.
+
+    Raises:
+        DataError: The target is no integer, or too large for a double.
+    """
+    return _core.match_count(count, target)
+
+
 def read_option(reply: str, choices: Mapping[str, str]) -> Extracted:
     """The inferred letter and the rule that fired; the value is None where nothing is inferred.
 

@@ -79,7 +79,7 @@ def _endpoint(command: argparse.ArgumentParser) -> None:
 
 def _data(command: argparse.ArgumentParser) -> None:
     data = command.add_argument_group("data")
-    data.add_argument("--data", metavar="PATH", help="the data set's folder or file")
+    data.add_argument("--data", metavar="PLACE", help="path, modelscope:ID, hf:ID or a URL")
     data.add_argument("--subset", action="append", metavar="NAME", help="only this one (repeat)")
     data.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of a subset")
     data.add_argument("--shard", metavar="K/N", help="every Nth sample, from the Kth")
@@ -116,6 +116,30 @@ def _list(command: argparse.ArgumentParser) -> None:
     _output(command)
 
 
+def _fetch(command: argparse.ArgumentParser) -> None:
+    command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="see `mmscore list`")
+    command.add_argument("--dry-run", action="store_true", help="say what is new, fetch no media")
+    command.add_argument("--whole", action="store_true", help="archives whole, not members asked")
+    _data(command)
+    _output(command)
+    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+
+
+def _cache(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--clean", nargs="*", metavar="BENCH", help="remove these, or all where none is named"
+    )
+    _output(command)
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="see `mmscore list`")
+    _endpoint(command)
+    _data(command)
+    _output(command)
+    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+
+
 def _info(command: argparse.ArgumentParser) -> None:
     command.add_argument("benchmark", metavar="BENCH")
     _data(command)
@@ -141,6 +165,12 @@ COMMANDS = {
         "mmscore run slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
         _run,
     ),
+    "check": (
+        "look for all that would spoil a run, before the first question",
+        "BENCH... [options]",
+        "mmscore check slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
+        _check,
+    ),
     "score": (
         "score a run again from its saved replies, without the network",
         "RUN_DIR [options]",
@@ -152,6 +182,18 @@ COMMANDS = {
         "RUN_DIR [options]",
         "mmscore report outputs/20260101_120000-slake --json",
         _run_folder,
+    ),
+    "fetch": (
+        "fetch what a run would need, and say where it lies",
+        "BENCH... [options]",
+        "mmscore fetch pmc_vqa --dry-run",
+        _fetch,
+    ),
+    "cache": (
+        "show what was fetched, or remove it",
+        "[--clean [BENCH...]] [options]",
+        "mmscore cache --clean pmc_vqa",
+        _cache,
     ),
     "list": ("list the benchmarks", "[options]", "mmscore list", _list),
     "info": (

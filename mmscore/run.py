@@ -26,9 +26,9 @@ from mmscore.config import (
     resolve_secret,
 )
 from mmscore.errors import ConfigError, Exit, StorageError
-from mmscore.hub import LocalFiles, locate
+from mmscore.hub import Files, locate
 from mmscore.media import ImageLimits
-from mmscore.records import SCORED, Sample
+from mmscore.records import SCORED, Sample, Source
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
 from mmscore.wire import build_request, media_of
@@ -48,11 +48,18 @@ class Events:
         start: Called with the benchmark, the planned counts and the run's folder.
         progress: Called after each sample, from any worker, one at a time.
         notice: Called with one sentence worth reading.
+        fetching: Called while a file is fetched with its name, the bytes that are there, and the
+            bytes it will have, where that is told.
     """
 
     start: Callable[[Benchmark, Mapping[str, int], Path], None] = lambda *_: None
     progress: Callable[[Progress], None] = lambda _: None
     notice: Callable[[str], None] = lambda _: None
+    fetching: Callable[[str, int, int | None], None] = lambda *_: None
+
+
+SILENT = Events()
+"""Nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class Plan:
 
     task: TaskConfig
     benchmark: Benchmark
-    files: LocalFiles
+    files: Files
     options: Options
     survey: Survey
     selection: Selection
@@ -90,6 +97,13 @@ class Plan:
     def samples(self) -> Iterator[Sample]:
         """All samples, with the user's system message in front."""
         return _samples(self.benchmark, self.files, self.options)
+
+    def sources(self) -> Iterator[Source]:
+        """Where the media of the selected samples lie, in the order they are asked."""
+        for _, sample, _ in self.selection.items(self.samples()):
+            for medium in media_of(sample.messages):
+                if medium.source is not None:
+                    yield medium.source
 
     @property
     def planned(self) -> dict[str, int]:
@@ -99,7 +113,7 @@ class Plan:
 
 def run_task(
     task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str],
-    events: Events = Events(),
+    events: Events = SILENT,
 ) -> dict[str, Result]:
     """Run a task: each of its benchmarks from loading to report.
 
@@ -118,7 +132,7 @@ def run_task(
         KeyboardInterrupt: Stopped by the user; what was answered is kept and reported.
     """
     task = as_task(task_cfg)
-    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task)]}
+    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task, events)]}
 
 
 def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
@@ -130,20 +144,40 @@ def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -
     return TaskConfig.from_file(task_cfg)
 
 
-def plans(task: TaskConfig) -> Iterator[Plan]:
+def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
     """Yield the plan of each benchmark; all are checked before the first is asked."""
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
     for name in task.datasets:
-        yield plan(task, name)
+        yield plan(task, name, events)
 
 
-def plan(task: TaskConfig, name: str) -> Plan:
+def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
     """Return the plan of one benchmark.
 
     Raises:
         ConfigError: The benchmark or one of its subsets is unknown.
         DataError: The data are missing, damaged or incomplete.
+        HubError: The data cannot be fetched.
+    """
+    looked = look(task, name, events)
+    check_survey(looked.survey, looked.files.name, skip_bad_media=task.skip_bad_media)
+    return looked
+
+
+def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False) -> Plan:
+    """Return the plan of one benchmark, whatever is wrong with its samples.
+
+    Args:
+        task: The task.
+        name: The benchmark.
+        events: Who wants to hear of progress.
+        whole: Fetch archives whole instead of the members that are read.
+
+    Raises:
+        ConfigError: The benchmark or one of its subsets is unknown.
+        DataError: The data are missing or damaged.
+        HubError: They cannot be fetched.
     """
     benchmark = benchmarks.find(name)
     args = task.dataset_args.get(name, {})
@@ -156,16 +190,36 @@ def plan(task: TaskConfig, name: str) -> Plan:
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
-    files = locate(args.get("local_path"), name)
+    files = find_files(task, name, events, whole=whole)
     found = survey(_samples(benchmark, files, options))
-    check_survey(found, files.name, skip_bad_media=task.skip_bad_media)
     order = [*(options.subsets or benchmark.subsets), *found.counts]
     counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
     selection = select(counts, task.limit, task.shard, task.repeats)
     return Plan(task, benchmark, files, options, found, selection)
 
 
-def _samples(benchmark: Benchmark, files: LocalFiles, options: Options) -> Iterator[Sample]:
+def find_files(
+    task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False
+) -> Files:
+    """The files of a benchmark's data set; nothing is fetched yet.
+
+    Raises:
+        ConfigError: The benchmark, the hub or the data set's id is unknown.
+        DataError: There is nothing at that place.
+    """
+    benchmark = benchmarks.find(name)
+    return locate(
+        task.dataset_args.get(name, {}).get("local_path"),
+        name,
+        benchmark.dataset.ids if benchmark.dataset else {},
+        offline=task.offline,
+        whole=whole,
+        notice=events.notice,
+        progress=events.fetching,
+    )
+
+
+def _samples(benchmark: Benchmark, files: Files, options: Options) -> Iterator[Sample]:
     from mmscore.records import Message
 
     for sample in benchmark.samples(files, options):
@@ -190,6 +244,7 @@ def ask(plan: Plan, events: Events) -> Result:
     folder = _folder(plan)
     with (
         closing(client),
+        closing(plan.files),
         closing(journal.AppendFile(folder / journal.PREDICTIONS, events.notice)) as predictions,
         closing(journal.AppendFile(folder / journal.SCORES, events.notice)) as scores,
     ):
@@ -209,6 +264,7 @@ def ask(plan: Plan, events: Events) -> Result:
         )
         stopped: BaseException | None = None
         try:
+            plan.files.expect(plan.sources())
             run.run()
         except BaseException as error:
             stopped = error
@@ -243,7 +299,7 @@ def _asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
-        attach=_attacher(plan.task).attach,
+        attach=attacher(plan.task).attach,
         filter=str,
         predictions=predictions,
         scores=scores,
@@ -307,7 +363,7 @@ def body_options(task: TaskConfig) -> dict[str, Any]:
 
 def preview(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield subset and body of the first request of each subset, media shortened."""
-    attach = _attacher(plan.task).attach
+    attach = attacher(plan.task).attach
     shown: set[str] = set()
     for _, sample, _ in plan.selection.items(plan.samples()):
         if sample.subset in shown:
@@ -326,15 +382,20 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         )
 
 
-def _attacher(task: TaskConfig) -> Attacher:
+def limits(task: TaskConfig) -> ImageLimits:
+    """What images may measure, by the task."""
     size = task.max_image_bytes
-    limits = ImageLimits(
+    return ImageLimits(
         max_bytes=size if isinstance(size, int) else None,
         min_side=task.min_side,
         max_pixels=task.max_pixels,
     )
+
+
+def attacher(task: TaskConfig) -> Attacher:
+    """What turns a task's media into what is sent."""
     # DashScope takes sounds as data URIs only; the reference tells it by its address too.
-    return Attacher(limits, audio_as_uri="dashscope" in (task.api_url or "").lower())
+    return Attacher(limits(task), audio_as_uri="dashscope" in (task.api_url or "").lower())
 
 
 def _folder(plan: Plan) -> Path:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from mmscore.benchmarks import general_vmcq, general_vqa, slake
+from mmscore.benchmarks import count_qa, general_vmcq, general_vqa, pmc_vqa, slake
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config import nearest_hint
 from mmscore.errors import ConfigError
 
 BENCHMARKS: dict[str, Benchmark] = {
-    module.BENCHMARK.name: module.BENCHMARK for module in (slake, general_vqa, general_vmcq)
+    module.BENCHMARK.name: module.BENCHMARK
+    for module in (slake, pmc_vqa, count_qa, general_vqa, general_vmcq)
 }
 
 

@@ -22,7 +22,7 @@ from measure import SHARED, endpoint
 
 from mmscore.client import Client, Service, completions_url
 from mmscore.config import TaskConfig
-from mmscore.run import _attacher, plan
+from mmscore.run import attacher, plan
 from mmscore.wire import build_request, media_of
 
 HEADERS = {"Content-Type": "application/json"}
@@ -36,7 +36,7 @@ def bodies() -> list[Body]:
         datasets=["slake"],
         dataset_args={"slake": {"local_path": str(SHARED / "datasets" / "slake")}},
     )
-    attach = _attacher(task).attach
+    attach = attacher(task).attach
     return [
         build_request("m", sample.messages, list(map(attach, media_of(sample.messages))), {}).body
         for sample in plan(task, "slake").samples()
