@@ -141,7 +141,7 @@ def read_option(reply: str, choices: Mapping[str, str]) -> Extracted:
 def infer_option(reply: str, choices: Mapping[str, str]) -> str:
     """The option letter VLMEvalKit infers from a reply without a judge.
 
-    Exactly one option letter among the last five words; else `answer is X` with X from A to D;
+    Exactly one option letter among the last four words; else `answer is X` with X from A to D;
     else exactly one option whose text occurs in a short reply (VLMEvalKit of 2026-08).
 
     Args:

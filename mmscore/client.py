@@ -11,7 +11,7 @@ import codecs
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -176,7 +176,7 @@ class Client:
         """`host:port` of the endpoint."""
         return self.connections.url.place
 
-    def ask(self, body: bytes) -> Reply:
+    def ask(self, body: Sequence[bytes]) -> Reply:
         """Send `body` until it is answered or no new attempt can help; return how it ended."""
         started = time.monotonic()
         patience = self.service.timeout * 2
@@ -230,7 +230,7 @@ class Client:
         # The endpoint's word holds, but one that always says "at once" must not be hammered.
         return failure.wait if attempts == 1 else max(failure.wait, own)
 
-    def _attempt(self, body: bytes) -> Reply | Failure:
+    def _attempt(self, body: Sequence[bytes]) -> Reply | Failure:
         service = self.service
         started = time.monotonic()
         try:

@@ -33,6 +33,9 @@ from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
 from mmscore.wire import build_request, media_of
 
+WARNINGS_TOLD = 5
+"""How many warnings about records are told before the rest is counted."""
+
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"})
 """Task fields that are no part of what a run measured, or are secret."""
 
@@ -220,12 +223,12 @@ def _samples(benchmark: Benchmark, files: Files, options: Options) -> Iterator[S
     from mmscore.records import Message
 
     for sample in benchmark.samples(files, options):
-        if options.system is None:
+        # A record's own system message stays, as with the reference.
+        if options.system is None or any(m.role == "system" for m in sample.messages):
             yield sample
         else:
             system = Message("system", options.system)
-            others = tuple(m for m in sample.messages if m.role != "system")
-            yield replace(sample, messages=(system, *others))
+            yield replace(sample, messages=(system, *sample.messages))
 
 
 def ask(plan: Plan, events: Events) -> Result:
@@ -248,6 +251,10 @@ def ask(plan: Plan, events: Events) -> Result:
         record = _run_record(plan, client, folder)
         journal.write_json(folder / journal.RUN, record)
         events.start(plan.benchmark, record["planned"], folder)
+        for warning in plan.survey.warnings[:WARNINGS_TOLD]:
+            events.notice(warning)
+        if len(plan.survey.warnings) > WARNINGS_TOLD:
+            events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
         run = Run(
             _asking(plan, client, folder, predictions, scores),
             plan.selection.items(plan.samples()),
@@ -292,7 +299,7 @@ def _asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
-        attach=Attacher(limits(plan.task)).attach,
+        attach=attacher(plan.task).attach,
         filter=str,
         predictions=predictions,
         scores=scores,
@@ -356,7 +363,7 @@ def body_options(task: TaskConfig) -> dict[str, Any]:
 
 def preview(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield subset and body of the first request of each subset, media shortened."""
-    attach = Attacher(limits(plan.task)).attach
+    attach = attacher(plan.task).attach
     shown: set[str] = set()
     for _, sample, _ in plan.selection.items(plan.samples()):
         if sample.subset in shown:
@@ -369,7 +376,10 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         ]
         model = plan.task.model or ""
         request = build_request(model, sample.messages, short, body_options(plan.task))
-        yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
+        yield (
+            sample.subset,
+            json.dumps(json.loads(b"".join(request.body)), ensure_ascii=False, indent=2),
+        )
 
 
 def limits(task: TaskConfig) -> ImageLimits:
@@ -380,6 +390,12 @@ def limits(task: TaskConfig) -> ImageLimits:
         min_side=task.min_side,
         max_pixels=task.max_pixels,
     )
+
+
+def attacher(task: TaskConfig) -> Attacher:
+    """What turns a task's media into what is sent."""
+    # DashScope takes sounds as data URIs only; the reference tells it by its address too.
+    return Attacher(limits(task), audio_as_uri="dashscope" in (task.api_url or "").lower())
 
 
 def _folder(plan: Plan) -> Path:

@@ -181,7 +181,8 @@ archives = st.lists(st.tuples(names, contents, methods), max_size=8)
 
 def is_file(name: str) -> bool:
     parts = name.split("/")
-    return bool(parts[-1]) and not parts[-1].startswith("._") and "__MACOSX" not in parts
+    companion = parts[-1].startswith("._") or name.startswith("__MACOSX/")
+    return bool(parts[-1]) and not companion
 
 
 def leads_out(name: str) -> bool:

@@ -38,6 +38,7 @@ class Dialect:
     def __init__(self, delimiter: bytes) -> None:
         self.delimiter = delimiter
         self.opening = delimiter + b'"'
+        self.is_prose = delimiter == b","
         mark = re.escape(delimiter)
         self.cell = re.compile(
             rb'(?:"((?:[^"]++|"")*+)"([^%b]*+)|([^%b]*+))(%b?)' % (mark, mark, mark)
@@ -65,15 +66,17 @@ class Dialect:
         closed = CLOSING.match(raw)
         return closed is not None and bool(raw[closed.end() :].split(self.delimiter, 1)[0].strip())
 
-    def count(self, raw: bytes, first: bytes) -> int:
-        """How many cells a line has if its quotes are text.
+    def looks_whole(self, raw: bytes, width: int) -> bool:
+        """Whether a line taken by itself, its quotes as text, is a row of that many cells.
 
-        A delimiter before a blank is prose ("yes, it is") unless the first line of the record has
-        one too.
+        Two quotes in a row are the work of a writer that quotes, and a comma before a blank is
+        prose ("yes, it is"), so neither is found in a row that a stray quote swallowed.
         """
-        prose = self.delimiter + b" "
-        blanks = 0 if prose in first else raw.count(prose)
-        return raw.count(self.delimiter) + 1 - blanks
+        return (
+            width > 1
+            and b'""' not in raw
+            and raw.count(self.delimiter) - raw.count(b", ") * self.is_prose == width - 1
+        )
 
     def cells(self, raw: bytes) -> list[bytes]:
         """The cells of a whole record, unquoted."""
@@ -185,11 +188,11 @@ def _whole(line: Record, file: TextFile, dialect: Dialect, width: int) -> Record
     if not dialect.ends_inside(line.raw, inside=False):
         return line
     parts, length = [line.raw, line.end], len(line.raw) + len(line.end)
-    alike = width > 1 and dialect.count(line.raw, line.raw) == width
+    alike = dialect.looks_whole(line.raw, width)
     for last in file:
         parts += [last.raw, last.end]
         length += len(last.raw) + len(last.end)
-        alike = alike and dialect.count(last.raw, line.raw) == width
+        alike = alike and dialect.looks_whole(last.raw, width)
         closed = not dialect.ends_inside(last.raw, inside=True)
         if alike and (closed or last.place.number - line.place.number >= SWALLOWED_LINES):
             what = f"swallows the lines to {last.place.number}, which look like whole rows"

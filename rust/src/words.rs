@@ -7,6 +7,7 @@
 
 mod steps;
 
+use crate::charclass::python_split;
 use crate::punkt;
 
 /// The tokens of a text: words, numbers, punctuation.
@@ -38,8 +39,7 @@ impl WordTokenizer {
             self.text.clear();
             self.text.push_str(text.get(sentence).unwrap_or_default());
             self.space_out();
-            let separators = [' ', '\x1c', '\x1d', '\x1e', '\x1f'];
-            self.text.split(separators).filter(|token| !token.is_empty()).for_each(&mut sink);
+            python_split(&self.text, &mut sink);
         }
     }
 
