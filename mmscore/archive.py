@@ -76,7 +76,7 @@ class LocalArchive:
 
     def fingerprint(self) -> str:
         """SHA-256 over the members' names and sizes."""
-        return fingerprint_of((name, self.zip.size(i)) for i, name in enumerate(self.names()))
+        return fingerprint_of((self.zip.name(i), self.zip.size(i)) for i in range(len(self.zip)))
 
 
 @dataclass(frozen=True, slots=True)

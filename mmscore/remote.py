@@ -200,7 +200,8 @@ class RemoteArchive:
 
     def fingerprint(self) -> str:
         """SHA-256 over the members' names and sizes; that of a local copy is the same."""
-        return fingerprint_of((name, self._zip.size(i)) for i, name in enumerate(self.names()))
+        members = range(len(self._zip))
+        return fingerprint_of((self._zip.name(i), self._zip.size(i)) for i in members)
 
     def size_of(self, names: Iterable[str]) -> tuple[int, int, int]:
         """How many members these are, how many bytes, and how many of those must be fetched."""
@@ -384,18 +385,15 @@ class _Known:
 def _read_directory(place: str, path: Path) -> _Known | None:
     """A directory that was kept; None where the file is damaged, so that it is fetched anew."""
     try:
-        head, _, rest = path.read_bytes().partition(b"\n")
-        facts = json.loads(head)
-        chunks, at = [], 0
-        for first, length in facts["chunks"]:
-            chunks.append((first, rest[at : at + length]))
-            at += length
+        with path.open("rb") as file:
+            facts = json.loads(file.readline())
+            chunks = [(int(first), file.read(length)) for first, length in facts["chunks"]]
 
         def absent(first: int, end: int) -> bytes:
             raise DataError(f"bytes {first} to {end} were not kept")
 
         opened = open_directory(place, facts["size"], lambda a, b: _completed(chunks, a, b, absent))
-        return _Known(facts["size"], facts["validator"], facts["digest"], opened)
+        return _Known(facts["size"], facts["validator"], facts["digest"], Opened(opened.zip, ()))
     except (OSError, ValueError, KeyError, TypeError):  # DataError is a ValueError
         return None
 

@@ -45,5 +45,10 @@ pub fn benchmarks(criterion: &mut Criterion) {
             bencher.iter(|| rouge.score(black_box(long), black_box(short)));
         });
     }
+    // The worst case: two long texts of few distinct tokens that differ at both ends.
+    let (first, second) = ("a b c d e ".repeat(20_000), "d c a e b ".repeat(20_000));
+    group.bench_function("rouge of two long texts", |bencher| {
+        bencher.iter(|| rouge.score(black_box(&first), black_box(&second)));
+    });
     group.finish();
 }

@@ -83,7 +83,8 @@ impl WordTokenizer {
         }
         self.apply(steps::contractions);
         if seen & steps::QUOTE != 0 {
-            self.apply(steps::contracted_it);
+            self.apply(steps::contracted_it_is);
+            self.apply(steps::contracted_it_was);
         }
     }
 

@@ -387,21 +387,27 @@ fn contraction_at(text: &str, at: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// Spaces round both parts of `'tis` and `'twas` after a space, in any case.
-pub(super) fn contracted_it(text: &str, out: &mut String) {
+/// Spaces round both parts of `'tis` after a space, in any case.
+pub(super) fn contracted_it_is(text: &str, out: &mut String) {
+    contracted_it(text, out, "is");
+}
+
+/// Spaces round both parts of `'twas` after a space, in any case.
+pub(super) fn contracted_it_was(text: &str, out: &mut String) {
+    contracted_it(text, out, "was");
+}
+
+fn contracted_it(text: &str, out: &mut String, verb: &str) {
     rewrite(text, out, QUOTE, |at, _, out| {
         let word = slice(text, at, text.len());
-        let verb = slice(word, 2, word.len());
+        let rest = slice(word, 2, word.len());
         if char_before(text, at) != Some(' ') || prefix_in_any_case(word, "'t").is_none() {
             return 0;
         }
-        let length = ["is", "was"].iter().find_map(|pattern| {
-            prefix_in_any_case(verb, pattern)
-                .filter(|&length| !char_at(verb, length).is_some_and(python_word))
-        });
+        let length = prefix_in_any_case(rest, verb)
+            .filter(|&length| !char_at(rest, length).is_some_and(python_word));
         let Some(length) = length else { return 0 };
         out.push_str(slice(word, 0, 2));
-        space(out, slice(verb, 0, length));
-        2 + length
+        2 + space(out, slice(rest, 0, length))
     });
 }
