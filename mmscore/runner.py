@@ -97,15 +97,18 @@ class Asking:
 def score_record(
     benchmark: Benchmark, sample: Sample, repeat: int, text: str, keep: Callable[[str], str]
 ) -> dict[str, Any]:
-    """The score record of a reply: what was read out of it, by which rule, and its metrics."""
-    extracted = benchmark.parse(keep(text), sample)
-    return {
-        "id": sample.id,
-        "repeat": repeat,
-        "extracted": extracted.value,
-        "rule": extracted.rule,
-        "metrics": dict(benchmark.score(extracted.value, sample)),
-    }
+    """The score record of a reply: what was read out of it, by which rule, and its metrics.
+
+    A reply for which the rule has no value (a count of five thousand digits) has no metrics and is
+    left out of the mean, as the reference leaves it out, instead of ending the run.
+    """
+    record: dict[str, Any] = {"id": sample.id, "repeat": repeat}
+    try:
+        extracted = benchmark.parse(keep(text), sample)
+        metrics = dict(benchmark.score(extracted.value, sample))
+    except DataError as error:
+        return {**record, "extracted": None, "rule": "none", "metrics": {}, "error": error.message}
+    return {**record, "extracted": extracted.value, "rule": extracted.rule, "metrics": metrics}
 
 
 class Run:
