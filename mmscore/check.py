@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -252,7 +252,7 @@ def _ask_one(found: Findings, plan: Plan) -> None:
 
 
 def _judge(
-    found: Findings, benchmark: Benchmark, client: Client, sample: Sample, body: bytes
+    found: Findings, benchmark: Benchmark, client: Client, sample: Sample, body: Sequence[bytes]
 ) -> None:
     reply = client.ask(body)
     place = f"{client.place}, model {client.service.model}"
