@@ -83,6 +83,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if task.dry_run:
         return _dry_run(task)
     run.service(task)  # no endpoint or model is told before the data are read
+    _give_large_buffers_back()
     events = _events(arguments.progress)
     plans = list(run.plans(task, events))
     code = Exit.COMPLETE
@@ -308,6 +309,22 @@ def _hide_key(argv: Sequence[str]) -> None:
                 title = title.replace(key.encode(), b"*" * len(key.encode()))
             memory.seek(start)
             memory.write(title)
+
+
+def _give_large_buffers_back() -> None:
+    """Let glibc return a freed image to the system at once.
+
+    Left alone, it keeps what each thread freed for that thread: with eight workers and images of
+    4 MB that is 60 MB more, for no gain in time. Other C libraries have no such knob.
+    """
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
+
+
+_MMAP_THRESHOLD = -3
+"""`M_MMAP_THRESHOLD` of glibc's <malloc.h>: larger buffers are mapped, and unmapped when freed."""
 
 
 def _speak_utf8() -> None:
