@@ -1,4 +1,4 @@
-"""What happens to a reply before it is parsed: filters by name, applied in the order given.
+r"""What happens to a reply before it is parsed: filters by name, applied in the order given.
 
 Names, parameters and results are those of EvalScope 1.14.1. A task says them as a mapping, in
 order, such as `{"remove_until": "</think>", "regex": {"regex_pattern": "(\\d+)"}}`; a list of such
@@ -8,6 +8,7 @@ order, or the first one alone.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import subprocess
@@ -172,7 +173,9 @@ def _check(pattern: str) -> None:
             warnings.simplefilter("ignore")
             re.compile(pattern)
     except (re.error, OverflowError, RecursionError, ValueError) as error:
-        raise ConfigError(f"filter `regex`: the pattern {shown(pattern)} is wrong: {error}") from None
+        raise ConfigError(
+            f"filter `regex`: the pattern {shown(pattern)} is wrong: {error}"
+        ) from None
 
 
 class _Matcher:
@@ -239,10 +242,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):  # what it had not read needs no answer
                 pipe.close()
-            except BrokenPipeError:
-                pass  # what it had not read needs no answer
 
 
 FILTERS: Mapping[str, Filter] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import signal
-from typing import BinaryIO
+from typing import IO
 
 CPU_SECONDS = 1.0
 """CPU time one reply may take."""
@@ -39,14 +39,14 @@ def select(pattern: re.Pattern[str], number: int, text: str) -> tuple[bytes, str
     return (EMPTY, "") if match is None else (FOUND, match.strip())
 
 
-def send(pipe: BinaryIO, text: str) -> None:
+def send(pipe: IO[bytes], text: str) -> None:
     """Write one text with its length before it."""
     data = text.encode("utf-8", "surrogatepass")
     pipe.write(len(data).to_bytes(8, "big") + data)
     pipe.flush()
 
 
-def receive(pipe: BinaryIO) -> str | None:
+def receive(pipe: IO[bytes]) -> str | None:
     """Read one text; None where the other side is gone."""
     head = pipe.read(8)
     if len(head) < 8:
@@ -56,7 +56,7 @@ def receive(pipe: BinaryIO) -> str | None:
     return data.decode("utf-8", "surrogatepass") if len(data) == size else None
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer replies until there are no more: a pattern and a number first, then texts."""
     # A Ctrl-C is for the run, which still wants its last replies read.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -74,5 +74,5 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    with open(0, "rb") as stdin, open(1, "wb") as stdout:  # noqa: PTH123 - descriptors
+    with open(0, "rb") as stdin, open(1, "wb") as stdout:
         serve(stdin, stdout)

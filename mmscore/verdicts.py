@@ -8,6 +8,7 @@ score: no number is looked for in prose, nothing is clamped.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -99,10 +100,8 @@ class Rating:
         if isinstance(value, int | float):
             number = float(value) if -1 <= value <= 2 else math.inf
         elif isinstance(value, str) and value.strip().isascii():
-            try:
+            with contextlib.suppress(ValueError):
                 number = float(value)
-            except ValueError:
-                pass
         if not 0.0 <= number <= 1.0:
             raise VerdictError(f"`score` is {_json(value)}, expected {self.wanted}")
         return str(value).strip(), number
