@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.errors import Exit, MmscoreError
-from mmscore.options import parse, parser, task_values
+from mmscore.options import judge_values, parse, parser, task_values
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -144,9 +144,12 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from mmscore.rescore import rescore
+    from mmscore.rescore import recorded_judge, rescore
 
-    result = rescore(Path(arguments.run_dir))
+    folder = Path(arguments.run_dir)
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    judge = judge_values(given, recorded_judge(folder))
+    result = rescore(folder, judge, concurrency=arguments.concurrency, notice=_say)
     _show(result, arguments)
     return result.exit_code
 

@@ -6,17 +6,18 @@ knows is an error that names the nearest one: a typo must not silently change a 
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from mmscore.errors import ConfigError, MissingExtraError
+from mmscore.judge_config import JudgeConfig
+from mmscore.wording import nearest_hint as nearest_hint
 
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
@@ -38,6 +39,7 @@ class TaskConfig:
         dataset_args: Per benchmark: `local_path`, `subset_list`, `prompt_template`,
             `system_prompt`, `filters`, `max_image_bytes`, `extra_params`.
         generation_config: Passed into the request body as it is, except `CLIENT_OPTIONS`.
+        judge: A model that scores replies, as `JudgeConfig` reads it. Its keys are never written.
         limit: Samples per subset: a number, or a fraction as a float from 0 to 1.
         eval_batch_size: Requests in flight.
         repeats: How often each sample is asked.
@@ -66,6 +68,7 @@ class TaskConfig:
     datasets: list[str] = field(default_factory=list)
     dataset_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     generation_config: dict[str, Any] = field(default_factory=dict)
+    judge: dict[str, Any] | None = field(default=None, repr=False)
     limit: int | float | None = None
     eval_batch_size: int = DEFAULT_CONCURRENCY
     repeats: int = 1
@@ -115,6 +118,8 @@ class TaskConfig:
                     f"`{name}` is a {type(getattr(self, name)).__name__}, expected a mapping"
                 )
         parse_shard(self.shard)
+        if self.judge is not None:
+            JudgeConfig.from_dict(self.judge)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TaskConfig:
@@ -244,15 +249,6 @@ def parse_size(value: int | str) -> int:
         if size > 0:
             return size
     raise ConfigError(f"`{value}` is no size, expected bytes or a form like 5MB")
-
-
-def nearest_hint(word: str, known: Iterable[str]) -> str:
-    """The hint that names the nearest known word, else all of them."""
-    names = list(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    return (
-        f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
-    )
 
 
 def resolve_secret(value: str | None) -> str | None:

@@ -15,18 +15,18 @@ import pytest
 from support import ROOT
 
 FLOORS = (
-    ("words", "errors wording records config"),
+    ("words", "errors wording records judge_config config"),
     (
         "bytes in",
         "net web cache archive remote download repository hub rows sources media",
     ),
     (
         "words out, judgement in",
-        "prompts placeholders messages wire attach replies answers filters metrics scoring stats"
-        " client judge",
+        "prompts placeholders messages wire attach replies answers matching filters metrics scoring"
+        " stats client verdicts judge",
     ),
     ("benchmarks", "benchmarks.base benchmarks.own_data benchmarks"),
-    ("a run", "journal survey runner"),
+    ("a run", "journal survey judging runner"),
     ("reading a run", "report compare"),
     ("the door", "run rescore merge about fetch check demo __init__ progress options cli __main__"),
 )
