@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from mmscore.benchmarks import general_vmcq, general_vqa, slake
+from mmscore.benchmarks import general_vmcq, general_vqa, slake, tsv_mcq, tsv_vqa
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config import nearest_hint
 from mmscore.errors import ConfigError
 
 BENCHMARKS: dict[str, Benchmark] = {
-    module.BENCHMARK.name: module.BENCHMARK for module in (slake, general_vqa, general_vmcq)
+    module.BENCHMARK.name: module.BENCHMARK
+    for module in (slake, general_vqa, general_vmcq, tsv_mcq, tsv_vqa)
 }
 
 
