@@ -79,7 +79,21 @@ def _run(arguments: argparse.Namespace) -> int:
     before: dict[str, Any] = load_mapping(Path(arguments.config)) if arguments.config else {}
     if arguments.resume:
         before = _resumed(Path(arguments.resume), before)
-    task = TaskConfig.from_dict(task_values(arguments, before))
+    task = run.as_task(TaskConfig.from_dict(task_values(arguments, before)))
+    return _perform(task, arguments)
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    from mmscore.config import TaskConfig
+    from mmscore.eval_options import eval_values
+    from mmscore.run import as_task
+
+    return _perform(as_task(TaskConfig.from_dict(eval_values(arguments))), arguments)
+
+
+def _perform(task: Any, arguments: argparse.Namespace) -> int:
+    from mmscore import run
+
     if task.dry_run:
         return _dry_run(task)
     run.service(task)  # no endpoint or model is told before the data are read
@@ -218,6 +232,7 @@ def _demo_folder() -> Path:
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
+    "eval": _eval,
     "score": _score,
     "report": _report,
     "list": _list,

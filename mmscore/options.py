@@ -9,6 +9,7 @@ from typing import Any
 
 from mmscore.config import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
 from mmscore.errors import ConfigError
+from mmscore.eval_options import add_flags
 
 PROGRAM = "mmscore"
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
@@ -68,6 +69,12 @@ def _run(command: argparse.ArgumentParser) -> None:
     asking.add_argument("--think", choices=("strict", "reference"), help="how <think> is split off")
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
     _folder(command)
+
+
+def _eval(command: argparse.ArgumentParser) -> None:
+    add_flags(command)
+    _output(command)
+    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
 
 
 def _endpoint(command: argparse.ArgumentParser) -> None:
@@ -140,6 +147,12 @@ COMMANDS = {
         "BENCH... --model NAME --api-url URL [options]",
         "mmscore run slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
         _run,
+    ),
+    "eval": (
+        "the same with EvalScope's flags",
+        "--model NAME --api-url URL --datasets NAME... [options]",
+        "mmscore eval --model m --api-url http://127.0.0.1:8000/v1 --datasets slake --limit 10",
+        _eval,
     ),
     "score": (
         "score a run again from its saved replies, without the network",

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from mmscore import benchmarks, journal, report
+from mmscore import benchmarks, journal, report, vlmevalkit
+from mmscore.arguments import chosen, data_place, extra_options, task_of
 from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.client import Client, Service, completions_url
@@ -33,7 +34,9 @@ from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
 from mmscore.wire import build_request, media_of
 
-NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"})
+NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
+    *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
+}
 """Task fields that are no part of what a run measured, or are secret."""
 
 
@@ -120,17 +123,19 @@ def run_task(
 
 def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
     """The task, whichever way it was given."""
-    if isinstance(task_cfg, TaskConfig):
-        return task_cfg
     if isinstance(task_cfg, Mapping):
-        return TaskConfig.from_dict(task_cfg)
-    return TaskConfig.from_file(task_cfg)
+        task_cfg = TaskConfig.from_dict(task_cfg)
+    elif not isinstance(task_cfg, TaskConfig):
+        task_cfg = TaskConfig.from_file(task_cfg)
+    return vlmevalkit.translated(task_cfg)
 
 
 def plans(task: TaskConfig) -> Iterator[Plan]:
     """Yield the plan of each benchmark; all are checked before the first is asked."""
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
+    for name in task.dataset_args.keys() - set(task.datasets):
+        benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
     for name in task.datasets:
         yield plan(task, name)
 
@@ -142,18 +147,19 @@ def plan(task: TaskConfig, name: str) -> Plan:
         ConfigError: The benchmark or one of its subsets is unknown.
         DataError: The data are missing, damaged or incomplete.
     """
-    benchmark = benchmarks.find(name)
-    args = task.dataset_args.get(name, {})
+    args = {key: value for key, value in task.dataset_args.get(name, {}).items() if value}
+    benchmark = chosen(name, args)
+    task = task_of(task, benchmark, args)
     options = Options(
         subsets=tuple(args.get("subset_list") or ()),
         prompt_template=args.get("prompt_template"),
         system=args.get("system_prompt"),
         media_root=Path(task.media_root) if task.media_root else None,
-        extra=args.get("extra_params") or {},
+        extra=extra_options(benchmark, args),
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
-    files = locate(args.get("local_path"), name)
+    files = locate(data_place(task, benchmark, args), name)
     found = survey(_samples(benchmark, files, options))
     check_survey(found, files.name, skip_bad_media=task.skip_bad_media)
     order = [*(options.subsets or benchmark.subsets), *found.counts]
@@ -240,7 +246,7 @@ def _asking(
         filter=str,
         predictions=predictions,
         scores=scores,
-        earlier=_earlier(folder),
+        earlier=_earlier(folder, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
     )
 
@@ -331,13 +337,14 @@ def _folder(plan: Plan) -> Path:
         folder = Path(task.resume)
         journal.read_json(folder / journal.RUN)
         return folder
-    if task.out:
-        out = Path(task.out)
+    own = task.out or (task.work_dir if task.no_timestamp else None)
+    if own:
+        out = Path(own)
         return journal.use_folder(out / plan.benchmark.name if len(task.datasets) > 1 else out)
     return journal.new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
 
 
-def _earlier(folder: Path) -> Earlier:
+def _earlier(folder: Path, *, rescore: bool = False) -> Earlier:
     predictions = {
         (record["id"], record["repeat"]): record
         for record in journal.read_records(folder / journal.PREDICTIONS)
@@ -346,7 +353,8 @@ def _earlier(folder: Path) -> Earlier:
     scored = frozenset(
         (record["id"], record["repeat"]) for record in journal.read_records(folder / journal.SCORES)
     )
-    return Earlier({key: record["request"] for key, record in kept.items()}, kept, scored)
+    hashes = {key: record["request"] for key, record in kept.items()}
+    return Earlier(hashes, kept, frozenset() if rescore else scored)
 
 
 def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
@@ -361,7 +369,7 @@ def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
             "subsets": dict(benchmark.subsets),
             "groups": list(benchmark.groups),
         },
-        "model": task.model,
+        "model": task.model_id or task.model,
         "endpoint": client.place,
         "config": stored_config(task),
         "versions": versions(),

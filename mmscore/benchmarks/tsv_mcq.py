@@ -1,9 +1,9 @@
 """VLMEvalKit's custom multiple-choice tables, asked and scored as VLMEvalKit does.
 
 Policy: its prompt, images first; the option letter is inferred from the reply without a judge
-(exactly one letter among the last words, else `answer is X`, else exactly one option's text), and a
-reply that commits to nothing is wrong, never a random guess. The answer is one of the row's letters;
-a row whose answer is another could only be wrong, so it is named before the run.
+(exactly one letter among the last words, else `answer is X`, else exactly one option's text), and
+a reply that commits to nothing is wrong, never a random guess. The answer is one of the row's
+letters; a row whose answer is another could only be wrong, so it is named before the run.
 """
 
 from __future__ import annotations

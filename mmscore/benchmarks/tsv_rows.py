@@ -1,8 +1,8 @@
 """VLMEvalKit's tables: rows of text cells, and images as base64, paths, or other rows' images.
 
-The columns are those its custom data sets have: `index`, `question`, `answer`, options `A`, `B` ...,
-`image` or `image_path`, `hint`, `category`, `l2-category`, `split`. Cells are text: `None`, `NA` and
-`nan` are answers like any other, and only an empty cell is missing.
+The columns are those its custom data sets have: `index`, `question`, `answer`, options `A`, `B` and
+on, `image` or `image_path`, `hint`, `category`, `l2-category`, `split`. Cells are text: `None`,
+`NA` and `nan` are answers like any other, and only an empty cell is missing.
 
 A large image stays in its file until the worker that sends it reads it, so memory does not grow
 with the table.
