@@ -16,20 +16,45 @@ from mmscore.records import Sample
 from mmscore.wording import shown
 
 
-def chosen(name: str, args: Mapping[str, Any]) -> Benchmark:
-    """The benchmark of that name, with the metrics that its arguments ask for.
+def asked(record: Mapping[str, Any]) -> Benchmark:
+    """The benchmark that a run's record tells of, with the metrics it was run with.
+
+    Raises:
+        ConfigError: There is none of that name, or its file is gone.
+    """
+    name = str(record["benchmark"].get("file") or record["benchmark"]["name"])
+    return chosen(name, record["config"].get("dataset_args") or {})[0]
+
+
+def chosen(
+    name: str, dataset_args: Mapping[str, Mapping[str, Any]]
+) -> tuple[Benchmark, dict[str, Any]]:
+    """The benchmark of a name, with the metrics its arguments ask for; and those that say a thing.
 
     Raises:
         ConfigError: The benchmark or one of the metrics is unknown.
     """
     benchmark = benchmarks.find(name)
-    wanted = args.get("metric_list")
+    given = (args for key, args in dataset_args.items() if _means(key, name, benchmark))
+    args = {key: value for one in given for key, value in one.items() if value}
+    return _measured(benchmark, args.get("metric_list")), args
+
+
+def _means(key: str, name: str, benchmark: Benchmark) -> bool:
+    """Whether arguments of that key are the benchmark's: a file may be named in several ways."""
+    if key in (name, benchmark.name):
+        return True
+    return benchmark.file is not None and Path(key).expanduser().resolve() == benchmark.file
+
+
+def _measured(benchmark: Benchmark, wanted: list[Any] | None) -> Benchmark:
+    """The benchmark with some of its metrics, the first of them its primary one."""
     if not wanted:
         return benchmark
     for metric in wanted:
         if metric not in benchmark.metrics:
             raise ConfigError(
-                f"`{name}` has no metric {shown(metric)}",
+                f"`{benchmark.name}` has no metric {shown(metric)}",
                 hint=nearest_hint(str(metric), benchmark.metrics),
             )
 
@@ -69,6 +94,8 @@ def data_place(task: TaskConfig, benchmark: Benchmark, args: Mapping[str, Any]) 
         for name in (*names, benchmark.name):
             if (folder := Path(task.dataset_dir).expanduser() / name).is_dir():
                 return str(folder)
+    if benchmark.file is not None:
+        return str(benchmark.file.parent)
     return f"hf:{published.huggingface}" if published and hub == "hf" else None
 
 

@@ -110,7 +110,9 @@ def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     from mmscore import journal
 
     record = journal.read_json(folder / journal.RUN)
-    return {**record["config"], "datasets": [record["benchmark"]["name"]], **before}
+    benchmark = record["benchmark"]
+    name = benchmark.get("file") or benchmark["name"]
+    return {**record["config"], "datasets": [name], **before}
 
 
 def _dry_run(task: Any) -> int:

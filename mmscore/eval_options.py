@@ -77,8 +77,12 @@ GROUPS = {
 }
 
 NUMBERS: Mapping[str, type] = {
-    **{"limit": float, "timeout": float},
-    **{"repeats": int, "eval_batch_size": int, "seed": int, "judge_worker_num": int},
+    "limit": float,
+    "timeout": float,
+    "repeats": int,
+    "eval_batch_size": int,
+    "seed": int,
+    "judge_worker_num": int,
 }
 
 SWITCHES = ("stream", "ignore_errors", "rerun_review", "no_timestamp", "dry_run")

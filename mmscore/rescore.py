@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmscore import benchmarks, journal
+from mmscore import journal
+from mmscore.arguments import asked
 from mmscore.records import SCORED
 from mmscore.run import Result, reported, versions
 from mmscore.runner import sample_of, score_record
@@ -18,7 +19,7 @@ def rescore(folder: Path) -> Result:
         StorageError: It cannot be written, or another process is writing it.
     """
     record = journal.read_json(folder / journal.RUN)
-    benchmark = benchmarks.find(record["benchmark"]["name"])
+    benchmark = asked(record)
     last = {
         (prediction["id"], prediction["repeat"]): prediction
         for prediction in journal.read_records(folder / journal.PREDICTIONS)

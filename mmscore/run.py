@@ -135,7 +135,8 @@ def plans(task: TaskConfig) -> Iterator[Plan]:
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
     for name in task.dataset_args.keys() - set(task.datasets):
-        benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
+        if not any(benchmarks.is_file(given) for given in task.datasets):
+            benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
     for name in task.datasets:
         yield plan(task, name)
 
@@ -147,8 +148,7 @@ def plan(task: TaskConfig, name: str) -> Plan:
         ConfigError: The benchmark or one of its subsets is unknown.
         DataError: The data are missing, damaged or incomplete.
     """
-    args = {key: value for key, value in task.dataset_args.get(name, {}).items() if value}
-    benchmark = chosen(name, args)
+    benchmark, args = chosen(name, task.dataset_args)
     task = task_of(task, benchmark, args)
     options = Options(
         subsets=tuple(args.get("subset_list") or ()),
@@ -368,6 +368,7 @@ def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
             "metrics": list(benchmark.metrics),
             "subsets": dict(benchmark.subsets),
             "groups": list(benchmark.groups),
+            **({"file": str(benchmark.file)} if benchmark.file else {}),
         },
         "model": task.model_id or task.model,
         "endpoint": client.place,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from mmscore.benchmarks import general_vmcq, general_vqa, slake, tsv_mcq, tsv_vqa
 from mmscore.benchmarks.base import Benchmark
+from mmscore.benchmarks.own_file import SUFFIX, load_benchmark
 from mmscore.config import nearest_hint
 from mmscore.errors import ConfigError
 
@@ -13,12 +16,22 @@ BENCHMARKS: dict[str, Benchmark] = {
 }
 
 
+def is_file(name: str) -> bool:
+    """Whether a benchmark's name is the path of a Python file that defines it."""
+    return name.endswith(SUFFIX)
+
+
 def find(name: str) -> Benchmark:
-    """The benchmark of that name.
+    """The benchmark of that name, or the one that the Python file of that path defines.
 
     Raises:
-        ConfigError: There is none; the nearest is named.
+        ConfigError: There is none (the nearest is named), or the file defines none.
     """
+    if is_file(name):
+        found = load_benchmark(Path(name).expanduser())
+        if found.name in BENCHMARKS:
+            raise ConfigError(f"`{name}` defines `{found.name}`, which is a benchmark of mmscore")
+        return found
     if name not in BENCHMARKS:
         raise ConfigError(f"unknown benchmark `{name}`", hint=nearest_hint(name, BENCHMARKS))
     return BENCHMARKS[name]
