@@ -9,6 +9,7 @@ from typing import Any
 
 from mmscore.config import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
 from mmscore.errors import ConfigError
+from mmscore.eval_options import add_flags
 from mmscore.judge_config import STRATEGIES
 from mmscore.wording import shown
 
@@ -85,6 +86,12 @@ def _judge(command: argparse.ArgumentParser) -> None:
     judge.add_argument("--judge-model", metavar="MODEL", help="the judge's name at its endpoint")
     judge.add_argument("--judge-api-url", metavar="URL", help="or MMSCORE_JUDGE_API_URL")
     judge.add_argument("--judge-api-key", metavar="KEY", help="or MMSCORE_JUDGE_API_KEY")
+
+
+def _eval(command: argparse.ArgumentParser) -> None:
+    add_flags(command)
+    _output(command)
+    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
 
 
 def _endpoint(command: argparse.ArgumentParser) -> None:
@@ -193,6 +200,12 @@ COMMANDS = {
         "BENCH... [options]",
         "mmscore check slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
         _check,
+    ),
+    "eval": (
+        "the same with EvalScope's flags",
+        "--model NAME --api-url URL --datasets NAME... [options]",
+        "mmscore eval --model m --api-url http://127.0.0.1:8000/v1 --datasets slake --limit 10",
+        _eval,
     ),
     "score": (
         "score a run again from its saved replies; only a judge needs the network",

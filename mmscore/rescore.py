@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mmscore import benchmarks, filters, journal, judging
+from mmscore import filters, journal, judging
+from mmscore.arguments import asked
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config import DEFAULT_CONCURRENCY
 from mmscore.judge import resolved
@@ -42,7 +43,7 @@ def rescore(
     """
     record = journal.read_json(folder / journal.RUN)
     config = record["config"]
-    benchmark = benchmarks.find(record["benchmark"]["name"])
+    benchmark = asked(record)
     args = config.get("dataset_args", {}).get(benchmark.name, {})
     wanted = JudgeConfig.from_dict(config.get("judge") or {})
     if judge is not None:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from mmscore import benchmarks, filters, journal, judging, report
+from mmscore import benchmarks, filters, journal, judging, report, vlmevalkit
+from mmscore.arguments import chosen, data_place, extra_options, task_of
 from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.client import Client, Service, completions_url, request_options
@@ -37,7 +38,9 @@ from mmscore.wire import build_request, media_of
 WARNINGS_TOLD = 5
 """How many warnings about records are told before the rest is counted."""
 
-NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"})
+NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
+    *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
+}
 """Task fields that are no part of what a run measured, or are secret."""
 
 
@@ -140,17 +143,20 @@ def run_task(
 
 def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
     """The task, whichever way it was given."""
-    if isinstance(task_cfg, TaskConfig):
-        return task_cfg
     if isinstance(task_cfg, Mapping):
-        return TaskConfig.from_dict(task_cfg)
-    return TaskConfig.from_file(task_cfg)
+        task_cfg = TaskConfig.from_dict(task_cfg)
+    elif not isinstance(task_cfg, TaskConfig):
+        task_cfg = TaskConfig.from_file(task_cfg)
+    return vlmevalkit.translated(task_cfg)
 
 
 def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
     """Yield the plan of each benchmark; all are checked before the first is asked."""
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
+    for name in task.dataset_args.keys() - set(task.datasets):
+        if not any(benchmarks.is_file(given) for given in task.datasets):
+            benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
     for name in task.datasets:
         yield plan(task, name, events)
 
@@ -182,8 +188,8 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
         DataError: The data are missing or damaged.
         HubError: They cannot be fetched.
     """
-    benchmark = benchmarks.find(name)
-    args = task.dataset_args.get(name, {})
+    benchmark, args = chosen(name, task.dataset_args)
+    task = task_of(task, benchmark, args)
     keep = filters.build(args.get("filters"))
     judge = resolved(JudgeConfig.from_dict(task.judge or {}))
     options = Options(
@@ -191,7 +197,7 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
         prompt_template=args.get("prompt_template"),
         system=args.get("system_prompt"),
         media_root=Path(task.media_root) if task.media_root else None,
-        extra=args.get("extra_params") or {},
+        extra=extra_options(benchmark, args),
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
@@ -212,9 +218,9 @@ def find_files(
         ConfigError: The benchmark, the hub or the data set's id is unknown.
         DataError: There is nothing at that place.
     """
-    benchmark = benchmarks.find(name)
+    benchmark, args = chosen(name, task.dataset_args)
     return locate(
-        task.dataset_args.get(name, {}).get("local_path"),
+        data_place(task, benchmark, args),
         name,
         benchmark.dataset.ids if benchmark.dataset else {},
         offline=task.offline,
@@ -314,7 +320,7 @@ def _asking(
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
-        earlier=_earlier(folder),
+        earlier=_earlier(folder, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
         judges=judges,
     )
@@ -411,13 +417,14 @@ def _folder(plan: Plan) -> Path:
         folder = Path(task.resume)
         journal.read_json(folder / journal.RUN)
         return folder
-    if task.out:
-        out = Path(task.out)
+    own = task.out or (task.work_dir if task.no_timestamp else None)
+    if own:
+        out = Path(own)
         return journal.use_folder(out / plan.benchmark.name if len(task.datasets) > 1 else out)
     return journal.new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
 
 
-def _earlier(folder: Path) -> Earlier:
+def _earlier(folder: Path, *, rescore: bool = False) -> Earlier:
     predictions = {
         (record["id"], record["repeat"]): record
         for record in journal.read_records(folder / journal.PREDICTIONS)
@@ -426,6 +433,7 @@ def _earlier(folder: Path) -> Earlier:
     scores = {
         (record["id"], record["repeat"]): record
         for record in journal.read_records(folder / journal.SCORES)
+        if not rescore
     }
     return Earlier({key: record["request"] for key, record in kept.items()}, kept, scores)
 
@@ -441,8 +449,9 @@ def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
             "metrics": judging.metrics_with(plan.judge, benchmark.metrics),
             "subsets": dict(benchmark.subsets),
             "groups": list(benchmark.groups),
+            **({"file": str(benchmark.file)} if benchmark.file else {}),
         },
-        "model": task.model,
+        "model": task.model_id or task.model,
         "endpoint": client.place,
         "config": stored_config(task, plan.judge),
         "versions": versions(),

@@ -46,10 +46,12 @@ class Cell:
     Attributes:
         name: File, line or row, and column, as errors and reports name them.
         load: Reads the content again; called by `read`.
+        head: How the content of a CSV or TSV cell begins; empty in other formats.
     """
 
     name: str
     load: Callable[[], object] = field(repr=False)
+    head: str = ""
 
     def read(self) -> object:
         """The content, as the row would have held it: `str` from text files, `bytes` from Parquet.

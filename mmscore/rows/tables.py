@@ -24,6 +24,9 @@ from mmscore.rows.text import RECORD_BYTES, Place, Record, TextFile, decode, too
 SWALLOWED_LINES = 100
 """After so many lines that all look like records, a quote is taken for a stray one."""
 
+HEAD_BYTES = 64
+"""How much of a cell that is left in its file is kept, to tell what it holds."""
+
 QUOTE_HINT = 'write a cell that begins with a quote as """so"" it begins"'
 
 
@@ -164,7 +167,8 @@ def _values(record: Record, dialect: Dialect, names: list[str], want: Want) -> d
             continue
         if len(cell) > LATE_BYTES and name in want.late:
             load = partial(_load, place, dialect, column)
-            values[name] = Cell(f"{place.name} column `{name}`", load)
+            head = cell[:HEAD_BYTES].decode(errors="replace")
+            values[name] = Cell(f"{place.name} column `{name}`", load, head)
             continue
         try:
             values[name] = cell.decode()
