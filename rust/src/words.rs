@@ -2,9 +2,10 @@
 //!
 //! The text is cut into sentences ([`crate::punkt`]); each sentence is then rewritten step by step so
 //! that white space stands between tokens. The steps and their order are NLTK's
-//! (`NLTKWordTokenizer`, after Robert MacIntyre's Treebank script): each sees the spaces the earlier
+//! (`NLTKWordTokenizer`, after Robert `MacIntyre`'s Treebank script): each sees the spaces the earlier
 //! ones put in, so none can be dropped or moved. A step runs only if a character it looks for occurs.
 
+mod contractions;
 mod steps;
 
 use crate::charclass::python_split;
@@ -81,10 +82,10 @@ impl WordTokenizer {
             self.apply(steps::short_suffixes);
             self.apply(steps::long_suffixes);
         }
-        self.apply(steps::contractions);
+        self.apply(contractions::two_words);
         if seen & steps::QUOTE != 0 {
-            self.apply(steps::contracted_it_is);
-            self.apply(steps::contracted_it_was);
+            self.apply(contractions::it_is);
+            self.apply(contractions::it_was);
         }
     }
 
