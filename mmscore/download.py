@@ -66,7 +66,7 @@ def download(
             fault = _fault(wanted, part)
             if fault is None:
                 break
-            part.unlink(missing_ok=True)
+            forget(path)
             if attempt == 2:
                 raise HubError(
                     f"{what} from {wanted.target.host} is not what was announced: {fault}",
@@ -108,7 +108,8 @@ def _complete(web: Web, wanted: Wanted, part: Path, progress: Progress) -> Wante
         try:
             attempt()
         except _UnusablePartError:
-            part.unlink(missing_ok=True)
+            for one in (part, _tag(part)):
+                one.unlink(missing_ok=True)
             raise
 
     web.patiently(attempt_or_drop, lambda: _length(part))

@@ -100,6 +100,10 @@ class LocalFiles:
                 self.archives[file] = open_archive(self.path(file))
         return self.archives[file]
 
+    def beside(self, table: str, path: str) -> Source | None:
+        """None: a path in a table is looked for where the user keeps media."""
+        return None
+
     def expect(self, sources: Iterable[Source]) -> None:
         """Nothing: all is here."""
 
@@ -116,6 +120,41 @@ class LocalFiles:
 
 
 _HINT = "give the folder of the data set with --data"
+
+
+@dataclass(frozen=True, slots=True)
+class HubSource:
+    """A medium that is a file of a data set at a hub.
+
+    Attributes:
+        files: The data set.
+        file: The file's path in it.
+    """
+
+    files: HubFiles = field(repr=False, compare=False)
+    file: str
+
+    @property
+    def name(self) -> str:
+        """The file and the data set."""
+        return f"{self.file} of {self.files.name}"
+
+    def exists(self) -> bool:
+        """Whether the data set has the file.
+
+        Raises:
+            HubError: The hub cannot be asked.
+        """
+        return self.files.has(self.file)
+
+    def read(self) -> bytes:
+        """The file's bytes, fetched if need be.
+
+        Raises:
+            DataError: The data set has no such file.
+            HubError: It cannot be fetched.
+        """
+        return self.files.path(self.file).read_bytes()
 
 
 @dataclass(slots=True)
@@ -245,6 +284,10 @@ class HubFiles:
             else:
                 self.archives[file] = self._open_remote(file)
         return self.archives[file]
+
+    def beside(self, table: str, path: str) -> Source | None:
+        """The file that a path in a table names: one of the data set, never of this machine."""
+        return HubSource(self, (PurePosixPath(table).parent / path).as_posix())
 
     def expect(self, sources: Iterable[Source]) -> None:
         """Begin to fetch what a run will read, in its order."""

@@ -154,11 +154,7 @@ class Answer:
                 total += len(piece)
                 yield piece
         if expected is not None and expected.isdigit() and total < int(expected):
-            raise WebError(
-                f"{self.target.what} from {self.target.host} ended after {total} of "
-                f"{expected} bytes",
-                retriable=True,
-            )
+            raise _cut_short(self.target, self.target.host, total, int(expected) - total)
 
 
 class Web:
@@ -500,6 +496,9 @@ def _explained(target: Target, host: str | None = None) -> Iterator[None]:
         urllib3.exceptions.HTTPError,
         OSError,
     ) as error:
+        inner = _innermost(error)
+        if isinstance(inner, urllib3.exceptions.IncompleteRead):
+            raise _cut_short(target, host, int(inner.partial or 0), inner.expected) from error
         raise WebError(
             f"{target.what}: the connection to {host} broke: {_cause(error)}",
             hint="check the network, or take another hub or mirror",
@@ -507,20 +506,32 @@ def _explained(target: Target, host: str | None = None) -> Iterator[None]:
         ) from error
 
 
+def _cut_short(target: Target, host: str, came: int, missing: int | None) -> WebError:
+    whole = f" of {came + missing}" if missing is not None else ""
+    return WebError(
+        f"{target.what} from {host} ended after {came}{whole} bytes",
+        hint="check the network, or take another hub or mirror",
+        retriable=True,
+    )
+
+
 def _cause(error: BaseException) -> str:
-    """The innermost reason, without the layers of the libraries."""
-    seen: BaseException = error
-    while True:
-        inner = getattr(seen, "reason", None) or next(
-            (arg for arg in seen.args if isinstance(arg, BaseException)), None
-        )
-        if not isinstance(inner, BaseException) or inner is seen:
-            break
-        seen = inner
-    if isinstance(seen, OSError) and seen.strerror:
-        return seen.strerror.lower()
-    text = str(seen)
+    """The innermost reason in words, without the layers of the libraries."""
+    inner = _innermost(error)
+    if isinstance(inner, OSError) and inner.strerror:
+        return inner.strerror.lower()
+    text = str(inner)
     return text.rpartition(": ")[2] if "object at 0x" in text else text
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while True:
+        inner = getattr(error, "reason", None) or next(
+            (arg for arg in error.args if isinstance(arg, BaseException)), None
+        )
+        if not isinstance(inner, BaseException) or inner is error:
+            return error
+        error = inner
 
 
 def _lower(response: Response) -> dict[str, str]:
