@@ -19,8 +19,8 @@ FLOORS = (
     ("bytes in", "net archive hub rows sources media"),
     (
         "words out, judgement in",
-        "prompts placeholders messages wire attach replies answers matching filters metrics scoring stats"
-        " client verdicts judge",
+        "prompts placeholders messages wire attach replies answers matching filters metrics"
+        " scoring stats client verdicts judge",
     ),
     ("benchmarks", "benchmarks.base benchmarks.own_data benchmarks"),
     ("a run", "journal survey judging runner check"),
