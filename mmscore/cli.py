@@ -158,9 +158,23 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    if arguments.replies:
+        return _score_elsewhere(arguments)
     from mmscore.rescore import rescore
 
-    result = rescore(Path(arguments.run_dir))
+    result = rescore(Path(arguments.target))
+    _show(result, arguments)
+    return result.exit_code
+
+
+def _score_elsewhere(arguments: argparse.Namespace) -> int:
+    from mmscore.config import TaskConfig
+    from mmscore.elsewhere import Columns, score_elsewhere
+
+    task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
+    columns = Columns(arguments.id_column, arguments.reply_column)
+    replies = Path(arguments.replies).expanduser()
+    result = score_elsewhere(task, replies, columns, partial=arguments.partial)
     _show(result, arguments)
     return result.exit_code
 
@@ -169,6 +183,28 @@ def _report(arguments: argparse.Namespace) -> int:
     from mmscore.run import reported
 
     result = reported(Path(arguments.run_dir), ("json", "csv", "html"))
+    _show(result, arguments)
+    return result.exit_code
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from mmscore import compare
+    from mmscore.report import load
+    from mmscore.report.boxes import style_of
+
+    first, second = load(Path(arguments.run_a)), load(Path(arguments.run_b))
+    compared = compare.compare(first, second, metric=arguments.metric, force=arguments.force)
+    if arguments.json:
+        print(compare.to_json(compared), end="")
+    else:
+        print(compare.to_text(compared, style_of(sys.stdout, os.environ)))
+    return Exit.COMPLETE
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    from mmscore.merge import merge
+
+    result = merge([Path(folder) for folder in arguments.shard_dirs], Path(arguments.out))
     _show(result, arguments)
     return result.exit_code
 
@@ -237,6 +273,8 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "eval": _eval,
     "score": _score,
     "report": _report,
+    "compare": _compare,
+    "merge": _merge,
     "list": _list,
     "info": _info,
     "demo": _demo,
