@@ -34,7 +34,7 @@ FLOORS = (
     ("reading a run", "report compare"),
     (
         "the door",
-        "arguments vlmevalkit run rescore merge about fetch check demo __init__ progress"
+        "arguments vlmevalkit run rescore elsewhere merge about fetch check demo __init__ progress"
         " eval_options options cli __main__",
     ),
 )
