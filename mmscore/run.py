@@ -378,7 +378,9 @@ def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
         "fingerprints": {
             "data": plan.files.fingerprint(),
             "prompt": _prompt_fingerprint(plan),
-            "scorer": benchmark.scorer,
+            "scorer": filters.scorer_id(
+                benchmark.scorer, task.dataset_args.get(benchmark.name, {}).get("filters")
+            ),
         },
         "planned": plan.planned,
         "repeats": task.repeats,
