@@ -196,6 +196,8 @@ def ask(plan: Plan, events: Events) -> Result:
         record = _run_record(plan, client, folder)
         journal.write_json(folder / journal.RUN, record)
         events.start(plan.benchmark, record["planned"], folder)
+        if plan.judge.models and not plan.judge.asks:
+            events.notice(f"no judge is asked: strategy `{plan.judge.strategy}` scores by rule")
         run = Run(
             asking,
             plan.selection.items(plan.samples()),
