@@ -264,6 +264,8 @@ def ask(plan: Plan, events: Events) -> Result:
             events.notice(warning)
         if len(plan.survey.warnings) > WARNINGS_TOLD:
             events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
+        if plan.judge.models and not plan.judge.asks:
+            events.notice(f"no judge is asked: strategy `{plan.judge.strategy}` scores by rule")
         run = Run(
             asking,
             plan.selection.items(plan.samples()),
@@ -464,7 +466,9 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
         "fingerprints": {
             "data": plan.files.fingerprint(),
             "prompt": _prompt_fingerprint(plan),
-            "scorer": benchmark.scorer,
+            "scorer": filters.scorer_id(
+                benchmark.scorer, task.dataset_args.get(benchmark.name, {}).get("filters")
+            ),
         },
         "planned": plan.planned,
         "repeats": task.repeats,

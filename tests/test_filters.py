@@ -164,6 +164,8 @@ def test_filters_of_a_run_are_kept_and_used_again(data: Path, tmp_path: Path) ->
     with serve(reply("one Final: two three")) as server:
         assert ran(data, out, server.url, *flags).code == 0
     scores = (out / "scores.jsonl").read_bytes()
+    scorer = json.loads((out / "run.json").read_bytes())["fingerprints"]["scorer"]
+    assert scorer.startswith("slake-normalized-match/1+filters:")
     assert {line["extracted"] for line in lines(out / "scores.jsonl")} == {"three"}
     assert {line["reply"] for line in lines(out / "predictions.jsonl")} == {"one Final: two three"}
     assert run_cli("score", str(out)).code == 0
