@@ -24,13 +24,15 @@ FLOORS = (
     ),
     (
         "benchmarks",
-        "benchmarks.base benchmarks.own_data benchmarks.tsv_rows benchmark benchmarks.own_file benchmarks",
+        "benchmarks.base benchmarks.own_data benchmarks.tsv_rows benchmark benchmarks.own_file"
+        " benchmarks",
     ),
     ("a run", "journal survey runner check"),
     ("reading a run", "report compare"),
     (
         "the door",
-        "arguments vlmevalkit run rescore elsewhere merge about demo __init__ progress eval_options options cli __main__",
+        "arguments vlmevalkit run thumbnails rescore elsewhere merge about demo __init__ progress"
+        " eval_options options cli __main__",
     ),
 )
 """Modules of the package, lowest floor first; a folder stands for all modules in it that are not
