@@ -186,8 +186,9 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     from mmscore.run import reported
+    from mmscore.thumbnails import thumbnails
 
-    result = reported(Path(arguments.run_dir), ("json", "csv", "html"))
+    result = reported(Path(arguments.run_dir), ("json", "csv", "html"), thumbnails)
     _show(result, arguments)
     return result.exit_code
 

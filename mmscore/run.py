@@ -328,8 +328,17 @@ def _asking(
     )
 
 
-def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result:
+def reported(
+    folder: Path,
+    formats: tuple[str, ...] = ("json", "csv"),
+    thumbnails: Callable[[report.Run], Mapping[str, str]] = lambda _: {},
+) -> Result:
     """Build a run's report and write it in its folder.
+
+    Args:
+        folder: The run's folder.
+        formats: Which reports to write.
+        thumbnails: Makes small pictures for the one in HTML.
 
     Raises:
         DataError: The folder holds no run.
@@ -338,7 +347,7 @@ def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result
     run = report.load(folder)
     built = report.build(run)
     for name in formats:
-        report.write(built, run, name)
+        report.write(built, run, name, thumbnails=thumbnails(run) if name == "html" else None)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     failed = failed or bool(built.judge and built.judge["failed"])
     code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
