@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.errors import Exit, MmscoreError
-from mmscore.options import parse, parser, task_values
+from mmscore.options import judge_values, parse, parser, task_values
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,7 +79,21 @@ def _run(arguments: argparse.Namespace) -> int:
     before: dict[str, Any] = load_mapping(Path(arguments.config)) if arguments.config else {}
     if arguments.resume:
         before = _resumed(Path(arguments.resume), before)
-    task = TaskConfig.from_dict(task_values(arguments, before))
+    task = run.as_task(TaskConfig.from_dict(task_values(arguments, before)))
+    return _perform(task, arguments)
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    from mmscore.config import TaskConfig
+    from mmscore.eval_options import eval_values
+    from mmscore.run import as_task
+
+    return _perform(as_task(TaskConfig.from_dict(eval_values(arguments))), arguments)
+
+
+def _perform(task: Any, arguments: argparse.Namespace) -> int:
+    from mmscore import run
+
     if task.dry_run:
         return _dry_run(task)
     run.service(task)  # no endpoint or model is told before the data are read
@@ -98,7 +112,9 @@ def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     from mmscore import journal
 
     record = journal.read_json(folder / journal.RUN)
-    return {**record["config"], "datasets": [record["benchmark"]["name"]], **before}
+    benchmark = record["benchmark"]
+    name = benchmark.get("file") or benchmark["name"]
+    return {**record["config"], "datasets": [name], **before}
 
 
 def _dry_run(task: Any) -> int:
@@ -144,9 +160,12 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from mmscore.rescore import rescore
+    from mmscore.rescore import recorded_judge, rescore
 
-    result = rescore(Path(arguments.run_dir))
+    folder = Path(arguments.run_dir)
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    judge = judge_values(given, recorded_judge(folder))
+    result = rescore(folder, judge, concurrency=arguments.concurrency, notice=_say)
     _show(result, arguments)
     return result.exit_code
 
@@ -278,6 +297,7 @@ def _demo_folder() -> Path:
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
+    "eval": _eval,
     "check": _check,
     "score": _score,
     "report": _report,

@@ -11,10 +11,12 @@ import codecs
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from mmscore.config import CLIENT_OPTIONS
 from mmscore.errors import ConfigError
 from mmscore.net import Answer, Connections, TransportError, parse_url
 from mmscore.records import Reply, Status
@@ -90,6 +92,17 @@ def completions_url(api_url: str) -> str:
             )
         path += "/chat/completions" if path else "/v1/chat/completions"
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def request_options(generation: Mapping[str, Any], *, stream: bool) -> dict[str, Any]:
+    """Generation options as they go into a request body: without those that steer the client."""
+    options = {k: v for k, v in generation.items() if k not in CLIENT_OPTIONS}
+    extra = options.pop("extra_body", None)
+    if isinstance(extra, Mapping):
+        options.update(extra)  # as the OpenAI client does
+    if stream:
+        options = {"stream": True, "stream_options": {"include_usage": True}, **options}
+    return options
 
 
 class Gate:

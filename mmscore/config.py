@@ -6,17 +6,19 @@ knows is an error that names the nearest one: a typo must not silently change a 
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from mmscore import evalscope
 from mmscore.errors import ConfigError, MissingExtraError
+from mmscore.judge_config import JudgeConfig
+from mmscore.wording import nearest_hint as nearest_hint
 
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
@@ -38,6 +40,7 @@ class TaskConfig:
         dataset_args: Per benchmark: `local_path`, `subset_list`, `prompt_template`,
             `system_prompt`, `filters`, `max_image_bytes`, `extra_params`.
         generation_config: Passed into the request body as it is, except `CLIENT_OPTIONS`.
+        judge: A model that scores replies, as `JudgeConfig` reads it. Its keys are never written.
         limit: Samples per subset: a number, or a fraction as a float from 0 to 1.
         eval_batch_size: Requests in flight.
         repeats: How often each sample is asked.
@@ -58,6 +61,18 @@ class TaskConfig:
         offline: Make no request but to the endpoint.
         dry_run: Show what would be asked; send nothing.
         debug: Let tracebacks through.
+        model_id: The model's name in reports, where it is to be another.
+        eval_type: `openai_api`, as every model is reached here.
+        eval_backend: `VLMEvalKit` where `eval_config` is one of its configurations.
+        eval_config: That configuration, or the path of its file.
+        dataset_dir: A folder that holds data sets by their names or hub ids.
+        dataset_hub: `modelscope` or `huggingface`, for data sets that are to be fetched.
+        use_cache: An earlier run's folder to go on with, as `resume`.
+        rerun_review: Score kept replies anew.
+        no_timestamp: Write into `work_dir` itself.
+        ignore_errors: A sample that fails never ends a run, so this says nothing new.
+        seed: Nothing is drawn at random, so this says nothing; `generation_config.seed` is sent.
+        collect_perf: Times and tokens are always kept.
     """
 
     model: str | None = None
@@ -66,6 +81,7 @@ class TaskConfig:
     datasets: list[str] = field(default_factory=list)
     dataset_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     generation_config: dict[str, Any] = field(default_factory=dict)
+    judge: dict[str, Any] | None = field(default=None, repr=False)
     limit: int | float | None = None
     eval_batch_size: int = DEFAULT_CONCURRENCY
     repeats: int = 1
@@ -86,6 +102,27 @@ class TaskConfig:
     offline: bool = False
     dry_run: bool = False
     debug: bool = False
+    model_id: str | None = None
+    eval_type: str | None = None
+    eval_backend: str | None = None
+    eval_config: dict[str, Any] | str | None = field(default=None, repr=False)
+    dataset_dir: str | None = None
+    dataset_hub: str | None = None
+    use_cache: str | None = None
+    rerun_review: bool = False
+    no_timestamp: bool = False
+    ignore_errors: bool = False
+    seed: int | None = None
+    collect_perf: bool = True
+
+    def __new__(cls, *args: object, **values: object) -> Self:
+        """Name a field nobody knows, and the nearest one, before `__init__` would stop on it.
+
+        Raises:
+            ConfigError: A field is unknown, or one of EvalScope's that mean nothing here.
+        """
+        _check_names(values)
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         """Check each field on its own.
@@ -115,6 +152,26 @@ class TaskConfig:
                     f"`{name}` is a {type(getattr(self, name)).__name__}, expected a mapping"
                 )
         parse_shard(self.shard)
+        if self.judge is not None:
+            JudgeConfig.from_dict(self.judge)
+        self._check_evalscope()
+
+    def _check_evalscope(self) -> None:
+        """Check what only EvalScope's tasks say, and give it its meaning here."""
+        check = evalscope.check_word
+        check("eval_type", self.eval_type, evalscope.EVAL_TYPES, "models are asked by endpoint")
+        check("eval_backend", self.eval_backend, evalscope.BACKENDS, "its tasks are not read")
+        check("dataset_hub", self.dataset_hub, evalscope.HUBS, "it is not known")
+        for name, arguments in self.dataset_args.items():
+            evalscope.check_dataset_arguments(name, arguments)
+        if self.use_cache and self.resume:
+            raise ConfigError("`use_cache` and `resume` are both given, and mean the same")
+        self.generation_config = evalscope.generation_options(self.generation_config)
+        several = self.generation_config.get("n")
+        if isinstance(several, int) and several > 1:
+            # One request has one reply here, and each of them is kept, so several are repeats.
+            self.repeats = several
+            self.generation_config = {**self.generation_config, "n": 1}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TaskConfig:
@@ -123,11 +180,7 @@ class TaskConfig:
         Raises:
             ConfigError: A field is unknown (the nearest is named) or out of range.
         """
-        known = [f.name for f in fields(cls)]
-        for key in values:
-            if key not in known:
-                raise ConfigError(f"unknown task field `{key}`", hint=nearest_hint(str(key), known))
-        return cls(**values)
+        return cls(**evalscope.without_unsupported(values))
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> TaskConfig:
@@ -138,6 +191,16 @@ class TaskConfig:
             MissingExtraError: A YAML file without the `yaml` extra.
         """
         return cls.from_dict(load_mapping(Path(path)))
+
+
+def _check_names(values: Mapping[str, object]) -> None:
+    known = [f.name for f in fields(TaskConfig)]
+    for name in values:
+        if name in evalscope.NOT_SUPPORTED:
+            evalscope.without_unsupported({name: values[name]})
+            raise ConfigError(f"`{name}` means nothing to mmscore", hint=f"leave `{name}` out")
+        if name not in known:
+            raise ConfigError(f"unknown task field `{name}`", hint=nearest_hint(name, known))
 
 
 def load_mapping(path: Path) -> dict[str, Any]:
@@ -246,15 +309,6 @@ def parse_size(value: int | str) -> int:
     raise ConfigError(f"`{value}` is no size, expected bytes or a form like 5MB")
 
 
-def nearest_hint(word: str, known: Iterable[str]) -> str:
-    """The hint that names the nearest known word, else all of them."""
-    names = list(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    return (
-        f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
-    )
-
-
 def resolve_secret(value: str | None) -> str | None:
     """`value`, or what the environment holds for a value of the form `$NAME`.
 
@@ -276,3 +330,18 @@ def _check_count(name: str, value: object, least: int) -> None:
 
 def _is_positive(value: object) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value) and value > 0
+
+
+__all__ = [
+    "CLIENT_OPTIONS",
+    "DEFAULT_CONCURRENCY",
+    "DEFAULT_RETRIES",
+    "DEFAULT_TIMEOUT",
+    "TaskConfig",
+    "check_limit",
+    "load_mapping",
+    "nearest_hint",
+    "parse_shard",
+    "parse_size",
+    "resolve_secret",
+]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmscore.config import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
 from mmscore.errors import ConfigError
+from mmscore.eval_options import add_flags
+from mmscore.judge_config import STRATEGIES
+from mmscore.wording import shown
 
 PROGRAM = "mmscore"
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
@@ -67,7 +70,28 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     asking.add_argument("--think", choices=("strict", "reference"), help="how <think> is split off")
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
+    asking.add_argument(
+        "--filter", action="append", metavar="NAME=ARG", help="on replies before reading (repeat)"
+    )
+    _judge(command)
     _folder(command)
+
+
+def _judge(command: argparse.ArgumentParser) -> None:
+    judge = command.add_argument_group("judge")
+    judge.add_argument("--judge", metavar="JSON", help="strategy, models, contract, repeats ...")
+    judge.add_argument(
+        "--judge-strategy", choices=STRATEGIES, help="llm_recall: only what the rule failed"
+    )
+    judge.add_argument("--judge-model", metavar="MODEL", help="the judge's name at its endpoint")
+    judge.add_argument("--judge-api-url", metavar="URL", help="or MMSCORE_JUDGE_API_URL")
+    judge.add_argument("--judge-api-key", metavar="KEY", help="or MMSCORE_JUDGE_API_KEY")
+
+
+def _eval(command: argparse.ArgumentParser) -> None:
+    add_flags(command)
+    _output(command)
+    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
 
 
 def _endpoint(command: argparse.ArgumentParser) -> None:
@@ -110,6 +134,12 @@ def _output(group: Any) -> None:
 def _run_folder(command: argparse.ArgumentParser) -> None:
     command.add_argument("run_dir", metavar="RUN_DIR", help="a run's folder")
     _output(command)
+
+
+def _score(command: argparse.ArgumentParser) -> None:
+    _run_folder(command)
+    _judge(command)
+    command.add_argument("--concurrency", type=int, metavar="N", help="judge requests in flight")
 
 
 def _list(command: argparse.ArgumentParser) -> None:
@@ -171,11 +201,17 @@ COMMANDS = {
         "mmscore check slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
         _check,
     ),
+    "eval": (
+        "the same with EvalScope's flags",
+        "--model NAME --api-url URL --datasets NAME... [options]",
+        "mmscore eval --model m --api-url http://127.0.0.1:8000/v1 --datasets slake --limit 10",
+        _eval,
+    ),
     "score": (
-        "score a run again from its saved replies, without the network",
+        "score a run again from its saved replies; only a judge needs the network",
         "RUN_DIR [options]",
         "mmscore score outputs/20260101_120000-slake",
-        _run_folder,
+        _score,
     ),
     "report": (
         "show a run's report, also of a half-finished run",
@@ -241,6 +277,7 @@ _PER_BENCHMARK = {
     "subset": "subset_list",
     "system": "system_prompt",
     "prompt_template": "prompt_template",
+    "filter": "filters",
 }
 """Flag -> the key it sets in each benchmark's `dataset_args`."""
 
@@ -261,6 +298,11 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
         for text in given["generation"]:
             options.update(_generation(text))
         values["generation_config"] = options
+    judge = judge_values(given, values.get("judge"))
+    if judge is not None:
+        values["judge"] = judge
+    if "filter" in given:
+        given["filter"] = [dict([_filter(text)]) for text in given["filter"]]
     if "prompt_template" in given:
         given["prompt_template"] = _template(given["prompt_template"])
     args = {name: dict(value) for name, value in (values.get("dataset_args") or {}).items()}
@@ -271,6 +313,54 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
     if args:
         values["dataset_args"] = args
     return values
+
+
+def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None:
+    """The `judge` field that flags set, on top of what a task file or an earlier run says.
+
+    Returns:
+        The mapping; None where no flag says anything of a judge.
+
+    Raises:
+        ConfigError: --judge is no JSON object, or flags speak of a judge that nobody names.
+    """
+    if not any(name.startswith("judge") for name in given):
+        return None
+    values = _json_object("--judge", given["judge"]) if "judge" in given else dict(before or {})
+    if "judge_strategy" in given:
+        values["strategy"] = given["judge_strategy"]
+    if "judge_model" in given:
+        values["models"] = [{"model_id": given["judge_model"]}]
+        if "strategy" not in values:
+            raise ConfigError(
+                "--judge-model without --judge-strategy",
+                hint="llm judges every reply, llm_recall those that the rule failed",
+            )
+    for flag, key in (("judge_api_url", "api_url"), ("judge_api_key", "api_key")):
+        if flag in given:
+            models = values.get("models")
+            if not models:
+                raise ConfigError(f"--{flag.replace('_', '-')} without --judge-model")
+            entries = [models] if isinstance(models, dict) else models
+            values["models"] = [{**entry, key: given[flag]} for entry in entries]
+    return values
+
+
+def _json_object(flag: str, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{flag} holds broken JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ConfigError(f"{flag} is {shown(text)}, expected a JSON object")
+    return value
+
+
+def _filter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        return name, None
+    return name, _json_object(f"--filter {name}", value) if value.startswith("{") else value
 
 
 def _generation(text: str) -> dict[str, Any]:
@@ -308,4 +398,4 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return parser().parse_args(argv)
 
 
-__all__ = ["COMMANDS", "PROGRAM", "parse", "parser", "task_values"]
+__all__ = ["COMMANDS", "PROGRAM", "judge_values", "parse", "parser", "task_values"]

@@ -7,19 +7,19 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from mmscore import benchmarks, journal, report
+from mmscore import benchmarks, filters, journal, judging, report, vlmevalkit
+from mmscore.arguments import chosen, data_place, extra_options, task_of
 from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark, Options
-from mmscore.client import Client, Service, completions_url
+from mmscore.client import Client, Service, completions_url, request_options
 from mmscore.config import (
-    CLIENT_OPTIONS,
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT,
     TaskConfig,
@@ -27,6 +27,8 @@ from mmscore.config import (
 )
 from mmscore.errors import ConfigError, Exit, StorageError
 from mmscore.hub import Files, locate
+from mmscore.judge import resolved
+from mmscore.judge_config import JudgeConfig
 from mmscore.media import ImageLimits
 from mmscore.records import SCORED, Sample, Source
 from mmscore.runner import Asking, Earlier, Progress, Run
@@ -36,7 +38,9 @@ from mmscore.wire import build_request, media_of
 WARNINGS_TOLD = 5
 """How many warnings about records are told before the rest is counted."""
 
-NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"})
+NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
+    *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
+}
 """Task fields that are no part of what a run measured, or are secret."""
 
 
@@ -93,6 +97,8 @@ class Plan:
     options: Options
     survey: Survey
     selection: Selection
+    filter: Callable[[str], str]
+    judge: JudgeConfig
 
     def samples(self) -> Iterator[Sample]:
         """All samples, with the user's system message in front."""
@@ -137,17 +143,20 @@ def run_task(
 
 def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
     """The task, whichever way it was given."""
-    if isinstance(task_cfg, TaskConfig):
-        return task_cfg
     if isinstance(task_cfg, Mapping):
-        return TaskConfig.from_dict(task_cfg)
-    return TaskConfig.from_file(task_cfg)
+        task_cfg = TaskConfig.from_dict(task_cfg)
+    elif not isinstance(task_cfg, TaskConfig):
+        task_cfg = TaskConfig.from_file(task_cfg)
+    return vlmevalkit.translated(task_cfg)
 
 
 def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
     """Yield the plan of each benchmark; all are checked before the first is asked."""
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
+    for name in task.dataset_args.keys() - set(task.datasets):
+        if not any(benchmarks.is_file(given) for given in task.datasets):
+            benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
     for name in task.datasets:
         yield plan(task, name, events)
 
@@ -179,14 +188,16 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
         DataError: The data are missing or damaged.
         HubError: They cannot be fetched.
     """
-    benchmark = benchmarks.find(name)
-    args = task.dataset_args.get(name, {})
+    benchmark, args = chosen(name, task.dataset_args)
+    task = task_of(task, benchmark, args)
+    keep = filters.build(args.get("filters"))
+    judge = resolved(JudgeConfig.from_dict(task.judge or {}))
     options = Options(
         subsets=tuple(args.get("subset_list") or ()),
         prompt_template=args.get("prompt_template"),
         system=args.get("system_prompt"),
         media_root=Path(task.media_root) if task.media_root else None,
-        extra=args.get("extra_params") or {},
+        extra=extra_options(benchmark, args),
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
@@ -195,7 +206,7 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
     order = [*(options.subsets or benchmark.subsets), *found.counts]
     counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
     selection = select(counts, task.limit, task.shard, task.repeats)
-    return Plan(task, benchmark, files, options, found, selection)
+    return Plan(task, benchmark, files, options, found, selection, keep, judge)
 
 
 def find_files(
@@ -207,9 +218,9 @@ def find_files(
         ConfigError: The benchmark, the hub or the data set's id is unknown.
         DataError: There is nothing at that place.
     """
-    benchmark = benchmarks.find(name)
+    benchmark, args = chosen(name, task.dataset_args)
     return locate(
-        task.dataset_args.get(name, {}).get("local_path"),
+        data_place(task, benchmark, args),
         name,
         benchmark.dataset.ids if benchmark.dataset else {},
         offline=task.offline,
@@ -242,12 +253,10 @@ def ask(plan: Plan, events: Events) -> Result:
     """
     client = Client(service(plan.task))
     folder = _folder(plan)
-    with (
-        closing(client),
-        closing(plan.files),
-        closing(journal.AppendFile(folder / journal.PREDICTIONS, events.notice)) as predictions,
-        closing(journal.AppendFile(folder / journal.SCORES, events.notice)) as scores,
-    ):
+    with ExitStack() as open_things:
+        open_things.enter_context(closing(client))
+        open_things.enter_context(closing(plan.files))
+        asking = _asking(plan, client, folder, open_things, events)
         record = _run_record(plan, client, folder)
         journal.write_json(folder / journal.RUN, record)
         events.start(plan.benchmark, record["planned"], folder)
@@ -256,7 +265,7 @@ def ask(plan: Plan, events: Events) -> Result:
         if len(plan.survey.warnings) > WARNINGS_TOLD:
             events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
         run = Run(
-            _asking(plan, client, folder, predictions, scores),
+            asking,
             plan.selection.items(plan.samples()),
             sum(record["planned"].values()),
             events.progress,
@@ -264,6 +273,8 @@ def ask(plan: Plan, events: Events) -> Result:
         )
         stopped: BaseException | None = None
         try:
+            if asking.judges is not None and not asking.earlier.predictions:
+                asking.judges.ready()  # a dead judge is told before the model is asked
             plan.files.expect(plan.sources())
             run.run()
         except BaseException as error:
@@ -289,22 +300,29 @@ def _close(folder: Path, record: Mapping[str, Any], stopped: BaseException | Non
 
 
 def _asking(
-    plan: Plan,
-    client: Client,
-    folder: Path,
-    predictions: journal.AppendFile,
-    scores: journal.AppendFile,
+    plan: Plan, client: Client, folder: Path, open_things: ExitStack, events: Events
 ) -> Asking:
+    def journal_of(name: str) -> journal.AppendFile:
+        return open_things.enter_context(closing(journal.AppendFile(folder / name, events.notice)))
+
+    predictions, scores = journal_of(journal.PREDICTIONS), journal_of(journal.SCORES)
+    said = journal_of(judging.JUDGEMENTS) if plan.judge.asks else None
+    judges = judging.panel_of(
+        plan.judge, plan.benchmark, folder, said, events.notice, plan.task.eval_batch_size
+    )
+    if judges is not None:
+        open_things.enter_context(closing(judges))
     return Asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
         attach=attacher(plan.task).attach,
-        filter=str,
+        filter=plan.filter,
         predictions=predictions,
         scores=scores,
-        earlier=_earlier(folder),
+        earlier=_earlier(folder, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
+        judges=judges,
     )
 
 
@@ -320,6 +338,7 @@ def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result
     for name in formats:
         report.write(built, run, name)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
+    failed = failed or bool(built.judge and built.judge["failed"])
     code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
     return Result(folder, built, code)
 
@@ -352,13 +371,7 @@ def service(task: TaskConfig) -> Service:
 
 def body_options(task: TaskConfig) -> dict[str, Any]:
     """The generation options as they go into the request body."""
-    options = {k: v for k, v in task.generation_config.items() if k not in CLIENT_OPTIONS}
-    extra = options.pop("extra_body", None)
-    if isinstance(extra, Mapping):
-        options.update(extra)  # as the OpenAI client does
-    if service(task).stream:
-        options = {"stream": True, "stream_options": {"include_usage": True}, **options}
-    return options
+    return request_options(task.generation_config, stream=service(task).stream)
 
 
 def preview(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -404,22 +417,25 @@ def _folder(plan: Plan) -> Path:
         folder = Path(task.resume)
         journal.read_json(folder / journal.RUN)
         return folder
-    if task.out:
-        out = Path(task.out)
+    own = task.out or (task.work_dir if task.no_timestamp else None)
+    if own:
+        out = Path(own)
         return journal.use_folder(out / plan.benchmark.name if len(task.datasets) > 1 else out)
     return journal.new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
 
 
-def _earlier(folder: Path) -> Earlier:
+def _earlier(folder: Path, *, rescore: bool = False) -> Earlier:
     predictions = {
         (record["id"], record["repeat"]): record
         for record in journal.read_records(folder / journal.PREDICTIONS)
     }
     kept = {key: record for key, record in predictions.items() if record["status"] in SCORED}
-    scored = frozenset(
-        (record["id"], record["repeat"]) for record in journal.read_records(folder / journal.SCORES)
-    )
-    return Earlier({key: record["request"] for key, record in kept.items()}, kept, scored)
+    scores = {
+        (record["id"], record["repeat"]): record
+        for record in journal.read_records(folder / journal.SCORES)
+        if not rescore
+    }
+    return Earlier({key: record["request"] for key, record in kept.items()}, kept, scores)
 
 
 def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
@@ -430,13 +446,14 @@ def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
         "benchmark": {
             "name": benchmark.name,
             "title": benchmark.title,
-            "metrics": list(benchmark.metrics),
+            "metrics": judging.metrics_with(plan.judge, benchmark.metrics),
             "subsets": dict(benchmark.subsets),
             "groups": list(benchmark.groups),
+            **({"file": str(benchmark.file)} if benchmark.file else {}),
         },
-        "model": task.model,
+        "model": task.model_id or task.model,
         "endpoint": client.place,
-        "config": stored_config(task),
+        "config": stored_config(task, plan.judge),
         "versions": versions(),
         "fingerprints": {
             "data": plan.files.fingerprint(),
@@ -450,11 +467,11 @@ def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
         "finished": None,
         "seconds": float(before.get("seconds") or 0.0),
         "stopped": "not finished",
-        "judge": None,
+        "judge": judging.facts(plan.judge),
     }
 
 
-def stored_config(task: TaskConfig) -> dict[str, Any]:
+def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
     """The task as a run keeps it: what was set, without secrets."""
     default = asdict(TaskConfig())
     values = {
@@ -462,6 +479,8 @@ def stored_config(task: TaskConfig) -> dict[str, Any]:
         for name, value in asdict(task).items()
         if name not in NOT_STORED and value != default[name]
     }
+    if "judge" in values:
+        values["judge"] = judging.described(judge)
     if "api_url" in values:
         parts = urlsplit(values["api_url"])
         values["api_url"] = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from mmscore import _core
 from mmscore.errors import DataError
+from mmscore.metrics import bleu_list, rouge_list
 
 Options = int | Sequence[str] | Mapping[str, str]
 """The options of one question: how many, their texts, or letters with texts."""
@@ -102,6 +103,15 @@ def _score_options(replies: Sequence[str], targets: Targets, choices: Choices) -
     ]
 
 
+def _score_texts(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Row]:
+    references = [t if isinstance(t, str) else _single(t) for t in targets]
+    both = zip(bleu_list(replies, references), rouge_list(replies, references), strict=True)
+    return [
+        {"extracted": reply, **orders, **overlaps}
+        for reply, (orders, overlaps) in zip(replies, both, strict=True)
+    ]
+
+
 def _single(target: Sequence[str]) -> str:
     """The one reference answer; "" where there is none or more than one, which is not scored."""
     answers = {answer.strip() for answer in target} - {""}
@@ -141,6 +151,7 @@ SCORERS: Mapping[str, Callable[[Sequence[str], Targets, Choices], list[Row]]] = 
     "slake": _score_slake,
     "count_qa": _score_counts,
     "pmc_vqa": _score_pmc_vqa,
+    "general_vqa": _score_texts,
     "general_vmcq": _score_choices,
     "tsv_mcq": _score_options,
 }

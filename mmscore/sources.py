@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -170,6 +170,34 @@ class Base64Source:
         """
         try:
             return _core.decode_base64(self.text)
+        except DataError as error:
+            raise MediaError(f"{self.name}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LateBase64Source:
+    """Base64 text that stays in the data file until it is sent.
+
+    Attributes:
+        name: The place in words; two sources of one name are one medium.
+        load: Reads the text: either alphabet, line breaks and a `data:` prefix allowed.
+    """
+
+    name: str
+    load: Callable[[], str] = field(repr=False, compare=False)
+
+    def exists(self) -> bool:
+        """Always: the record holds it."""
+        return True
+
+    def read(self) -> bytes:
+        """The decoded bytes.
+
+        Raises:
+            DataError: The file was changed, or the text is not base64.
+        """
+        try:
+            return _core.decode_base64(self.load())
         except DataError as error:
             raise MediaError(f"{self.name}: {error}") from error
 

@@ -92,6 +92,13 @@ def text_of(messages: Sequence[Message]) -> str:
     return ""
 
 
+def rendered(messages: Sequence[Message]) -> str:
+    """All turns as one text, the way EvalScope 1.14.1 shows a question to a judge."""
+    return "\n\n".join(
+        f"**{message.role.capitalize()}**: {content_text(message)}" for message in messages
+    )
+
+
 def content_text(message: Message) -> str:
     """The text parts of a message, joined by newlines."""
     if isinstance(message.content, str):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from mmscore.errors import DataError
 
 SHOWN_CHARACTERS = 120
@@ -46,3 +49,12 @@ def text_of(value: object, where: str) -> str:
                 hint="the text was cut inside an emoji or decoded wrongly; export it again",
             ) from None
     return value
+
+
+def nearest_hint(word: str, known: Iterable[str]) -> str:
+    """The hint that names the nearest known word, else all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    return (
+        f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
+    )

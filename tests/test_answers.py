@@ -207,4 +207,6 @@ def test_every_golden_line(name: str, golden: Callable[[str], list[dict[str, Any
 
 
 def test_every_benchmark_of_this_module_is_known() -> None:
-    assert set(SCORERS) == {"slake", "count_qa", "pmc_vqa", "general_vmcq", "tsv_mcq"}
+    assert set(SCORERS) == {
+        *("slake", "count_qa", "pmc_vqa", "general_vqa", "general_vmcq", "tsv_mcq")
+    }

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmscore.errors import DataError
-from mmscore.rows import Cell, Row, read, require_columns, require_unique
+from mmscore.rows import Cell, Row, read, require_columns, require_unique, split_parts
 
 
 def write(folder: Path, name: str, content: bytes | str) -> Path:
@@ -176,6 +176,20 @@ def test_repeated_ids_are_listed_after_the_last_row(tmp_path: Path) -> None:
     assert len(seen) == 5
     path = write(tmp_path, "set.jsonl", '{"id": 7}\n{"id": 8}\n')
     assert list(require_unique(read(path), "id")) == [{"id": 7}, {"id": 8}]
+
+
+def test_the_parts_of_a_split_come_in_order() -> None:
+    files = ["data/test-00001-of-00002.parquet", "data/test-00000-of-00002.parquet"]
+    others = ["data/train-00000-of-00001.parquet", "README.md", "data/mytest.parquet"]
+    assert split_parts(files + others, "test", "`set`") == files[::-1]
+    assert split_parts(["test-00000-of-00001-0abc12.parquet"], "test", "`set`") != []
+    assert split_parts(["test.parquet"], "test", "`set`") == ["test.parquet"]
+    assert split_parts(others, "test", "`set`") == []
+    with pytest.raises(DataError, match="`set` holds 1 of 2 parts of split `test`, part 00000 is"):
+        split_parts(files[:1], "test", "`set`")
+    for twice in (["test.parquet", *files], ["a/" + files[0], *files]):
+        with pytest.raises(DataError, match=r"twice|more than once"):
+            split_parts(twice, "test", "`set`")
 
 
 # --- large cells -------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ class Benchmark:
         samples: All samples in order; called once to survey and once to run.
         parse: Reads the answer out of a reply.
         score: Metric name -> value in 0..1; empty where the sample cannot be scored.
+        file: The Python file it is defined in, if it is the user's own.
     """
 
     name: str
@@ -113,3 +114,4 @@ class Benchmark:
     samples: Callable[[Files, Options], Iterator[Sample]]
     parse: Callable[[str, Sample], Extracted]
     score: Callable[[str | None, Sample], Mapping[str, float]]
+    file: Path | None = None

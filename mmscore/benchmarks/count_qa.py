@@ -1,6 +1,6 @@
 """CountQA: how many things of a kind are in a photograph.
 
-Tamarapalli et al., "CountQA: How Well Do MLLMs Count in the Wild?" (arXiv 2508.06585). 1,528
+"CountQA: How Well Do MLLMs Count in the Wild?" (arXiv 2508.06585). 1,528
 questions on 1,001 photographs taken for it, some crowded, some asking for the sum over several
 kinds; counts go from 0 to 400.
 

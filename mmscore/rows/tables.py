@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +23,9 @@ from mmscore.rows.text import RECORD_BYTES, Place, Record, TextFile, decode, too
 
 SWALLOWED_LINES = 100
 """After so many lines that all look like records, a quote is taken for a stray one."""
+
+HEAD_BYTES = 64
+"""How much of a cell that is left in its file is kept, to tell what it holds."""
 
 QUOTE_HINT = 'write a cell that begins with a quote as """so"" it begins"'
 
@@ -40,9 +42,10 @@ class Dialect:
         self.opening = delimiter + b'"'
         self.is_prose = delimiter == b","
         mark = re.escape(delimiter)
-        self.cell = re.compile(
-            rb'(?:"((?:[^"]++|"")*+)"([^%b]*+)|([^%b]*+))(%b?)' % (mark, mark, mark)
-        )
+        quoted, plain = rb'"((?:[^"]++|"")*+)"([^%b]*+)' % mark, rb"([^%b]*+)" % mark
+        self.cell = re.compile(rb"(?:%b|%b)(%b?)" % (quoted, plain, mark))
+        cell = rb"(?:%b|(?!\")%b)" % (quoted, plain)
+        self.closed = re.compile(rb"%b(?:%b%b)*+" % (cell, mark, cell))
 
     def behind_quote(self, raw: bytes, at: int) -> int:
         """The index behind the first quote that opens a cell at or after `at`, -1 if none does."""
@@ -53,6 +56,8 @@ class Dialect:
 
     def ends_inside(self, raw: bytes, inside: bool) -> bool:
         """Whether a quoted cell is open at the end of a line, given whether one was before it."""
+        if not inside and self.closed.fullmatch(raw):
+            return False
         at = 0 if inside else self.behind_quote(raw, 0)
         while at >= 0:
             closed = CLOSING.match(raw, at)
@@ -82,15 +87,13 @@ class Dialect:
         """The cells of a whole record, unquoted."""
         if self.behind_quote(raw, 0) < 0:
             return raw.split(self.delimiter)
-        cells, at = [], 0
-        while True:
-            match = self.cell.match(raw, at)
-            assert match is not None  # the unquoted form matches anything
-            quoted, behind, plain, delimiter = match.groups()
-            cells.append(plain if quoted is None else _unquoted(quoted) + behind)
-            if not delimiter:
-                return cells
-            at = match.end()
+        found = self.cell.findall(raw)
+        if len(found) > 1 and not found[-2][3]:
+            found.pop()  # the nothing behind the last cell, which no delimiter announces
+        return [
+            _unquoted(quoted) + behind if quoted or behind else plain
+            for quoted, behind, plain, _ in found
+        ]
 
 
 def _unquoted(raw: bytes) -> bytes:
@@ -164,7 +167,8 @@ def _values(record: Record, dialect: Dialect, names: list[str], want: Want) -> d
             continue
         if len(cell) > LATE_BYTES and name in want.late:
             load = partial(_load, place, dialect, column)
-            values[name] = Cell(f"{place.name} column `{name}`", load)
+            head = cell[:HEAD_BYTES].decode(errors="replace")
+            values[name] = Cell(f"{place.name} column `{name}`", load, head)
             continue
         try:
             values[name] = cell.decode()
@@ -185,7 +189,7 @@ def _whole(line: Record, file: TextFile, dialect: Dialect, width: int) -> Record
     Raises:
         DataError: The quote is a stray one. The file then goes on behind the line that holds it.
     """
-    if not dialect.ends_inside(line.raw, inside=False):
+    if dialect.behind_quote(line.raw, 0) < 0 or not dialect.ends_inside(line.raw, inside=False):
         return line
     parts, length = [line.raw, line.end], len(line.raw) + len(line.end)
     alike = dialect.looks_whole(line.raw, width)
@@ -203,7 +207,7 @@ def _whole(line: Record, file: TextFile, dialect: Dialect, width: int) -> Record
             what = f"ends in line {last.place.number} amid text"
             raise _stray_quote(line, file, what)
         if closed:
-            place = replace(line.place, length=length - len(last.end))
+            place = line.place._replace(length=length - len(last.end))
             return Record(b"".join(parts[:-1]), last.end, place)
     raise _stray_quote(line, file, "never ends")
 

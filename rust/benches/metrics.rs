@@ -18,7 +18,7 @@ const CHINESE: [&str; 2] = [
 ];
 
 /// All benchmarks of the text metrics.
-pub fn benchmarks(criterion: &mut Criterion) {
+pub(crate) fn benchmarks(criterion: &mut Criterion) {
     let (mut bleu, mut rouge) = (BleuScorer::default(), RougeScorer::default());
     assert!(bleu.score(ENGLISH[0], ENGLISH[0])[3] > 0.999);
     for (language, [prediction, reference]) in [("english", ENGLISH), ("chinese", CHINESE)] {
@@ -45,5 +45,10 @@ pub fn benchmarks(criterion: &mut Criterion) {
             bencher.iter(|| rouge.score(black_box(long), black_box(short)));
         });
     }
+    // The worst case: two long texts of few distinct tokens that differ at both ends.
+    let (first, second) = ("a b c d e ".repeat(20_000), "d c a e b ".repeat(20_000));
+    group.bench_function("rouge of two long texts", |bencher| {
+        bencher.iter(|| rouge.score(black_box(&first), black_box(&second)));
+    });
     group.finish();
 }

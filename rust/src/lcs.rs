@@ -1,6 +1,6 @@
 //! Length of the longest common subsequence, 64 columns at a time.
 //!
-//! Hyyrö (2004), Bit-parallel LCS-length computation revisited: a row of the table is a bit vector
+//! Bit-parallel LCS-length computation revisited (AWOCA 2004): a row of the table is a bit vector
 //! `v`, and the next row is `(v + (v & m)) | (v & !m)`, where `m` marks the columns that match. Of a
 //! rare token only the words that hold a match, and those a carry runs into, are touched, so the work
 //! is bounded by rows times words and far less for natural text.
@@ -114,10 +114,10 @@ impl Matches {
             };
             let next = |at: usize| after.get(at).and_then(|&token| self.dense_row(token));
             if let (Some(second), Some(third), Some(fourth)) = (next(0), next(1), next(2)) {
-                apply_dense([first, second, third, fourth], &mut unmatched);
+                apply_four([first, second, third, fourth], &mut unmatched);
                 rest = after.get(3..).unwrap_or_default();
             } else {
-                apply_dense([first], &mut unmatched);
+                apply_one(first, &mut unmatched);
             }
         }
         unmatched.iter().map(|word| word.count_zeros() as usize).sum()
@@ -141,24 +141,35 @@ impl Matches {
     }
 }
 
-/// Several rows at once, word by word, so that the words stay in registers.
-fn apply_dense<const ROWS: usize>(rows: [&[u64]; ROWS], unmatched: &mut [u64]) {
-    let mut carries = [false; ROWS];
-    let mut rows = rows.map(|row| row.iter());
-    for cell in unmatched {
-        for (row, carry) in rows.iter_mut().zip(&mut carries) {
-            let bits = row.next().copied().unwrap_or_default();
-            (*cell, *carry) = step(*cell, bits, *carry);
-        }
+/// One row, word by word.
+fn apply_one(row: &[u64], unmatched: &mut [u64]) {
+    let mut carry = false;
+    for (cell, &bits) in unmatched.iter_mut().zip(row) {
+        (*cell, carry) = step(*cell, bits, carry);
+    }
+}
+
+/// Four rows in one go, so that each word is loaded once and the additions overlap.
+fn apply_four([a, b, c, d]: [&[u64]; 4], unmatched: &mut [u64]) {
+    let (mut carry_a, mut carry_b, mut carry_c, mut carry_d) = (false, false, false, false);
+    let rows = a.iter().zip(b).zip(c.iter().zip(d));
+    for (cell, ((&a, &b), (&c, &d))) in unmatched.iter_mut().zip(rows) {
+        let mut word = *cell;
+        (word, carry_a) = step(word, a, carry_a);
+        (word, carry_b) = step(word, b, carry_b);
+        (word, carry_c) = step(word, c, carry_c);
+        (word, carry_d) = step(word, d, carry_d);
+        *cell = word;
     }
 }
 
 /// One word of the next row, and the carry out of it.
+#[inline]
 fn step(word: u64, matches: u64, carry: bool) -> (u64, bool) {
     let hits = word & matches;
     let (sum, over) = word.overflowing_add(hits);
     let (sum, over_again) = sum.overflowing_add(u64::from(carry));
-    (sum | (word - hits), over | over_again)
+    (sum | (word & !matches), over | over_again)
 }
 
 /// Adds a carry to words without matches; whether it is still there at their end.

@@ -1,0 +1,256 @@
+"""VLMEvalKit's tables: rows of text cells, and images as base64, paths, or other rows' images.
+
+The columns are those its custom data sets have: `index`, `question`, `answer`, options `A`, `B` and
+on, `image` or `image_path`, `hint`, `category`, `l2-category`, `split`. Cells are text: `None`,
+`NA` and `nan` are answers like any other, and only an empty cell is missing.
+
+A large image stays in its file until the worker that sends it reads it, so memory does not grow
+with the table.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmscore.benchmarks.base import Files, Options
+from mmscore.benchmarks.own_data import Draft, subset_files
+from mmscore.errors import DataError
+from mmscore.placeholders import HTTP
+from mmscore.records import Media, Sample, Text
+from mmscore.rows import Cell, Row, read, require_columns
+from mmscore.sources import FileSource, LateBase64Source, Roots
+from mmscore.wording import shown
+
+GROUPS = ("category", "l2-category", "split")
+"""The columns by which a report is broken down."""
+
+POINTER_CHARACTERS = 64
+"""An `image` of so many characters or fewer is the index of the row whose image it shows."""
+
+LONGEST_LIST = 1 << 18
+"""Characters of a list of paths that is written as Python writes it; JSON has no such limit."""
+
+_SPLIT = "test"
+_QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*([,\]])""")
+
+Content = str | Cell
+"""What a cell holds, or where it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """Where the images of a table's rows are.
+
+    Attributes:
+        roots: Where relative paths start.
+        pointed: Index -> the image of a row that other rows point to.
+    """
+
+    roots: Roots
+    pointed: Mapping[str, Content]
+
+    @classmethod
+    def of(cls, path: Path, media_root: Path | None) -> Images:
+        """The images of a table; only those that others point to are remembered."""
+        pointers = {
+            _text(row, "image").strip()
+            for row in _rows(path, ("index", "image"))
+            if _is_pointer(row.get("image"))
+        }
+        pointed = {}
+        if pointers:
+            for row in _rows(path, ("index", "image")):
+                if _text(row, "index") in pointers and row.get("image"):
+                    pointed[_text(row, "index")] = _content(row["image"])
+        return cls(Roots.of(path, media_root), pointed)
+
+    def of_row(self, row: Row) -> tuple[Media, ...]:
+        """The images a row shows; none where the table has no column of images.
+
+        Raises:
+            DataError: The row has no image though the table has a column for it, or it points to a
+                row that is not there or has none.
+        """
+        if row.get("image"):
+            return tuple(_decoded(self._followed(_content(row["image"]))))
+        if row.get("image_path"):
+            return tuple(self._place(path) for path in _listed(_text(row, "image_path")))
+        if "image" in row or "image_path" in row:
+            raise DataError("no image: `image` and `image_path` are empty or not there")
+        return ()
+
+    def _followed(self, content: Content) -> Content:
+        """The image at the end of a chain of pointers."""
+        seen: list[str] = []
+        while _is_pointer(content):
+            index = str(content).strip()
+            if index in seen:
+                raise DataError(f"`image` points in a circle: {' -> '.join([*seen, index])}")
+            seen.append(index)
+            if index not in self.pointed:
+                raise DataError(
+                    f"`image` is {shown(index)}, too short for base64, and there is no row of that "
+                    "index with an image",
+                    hint="a path belongs into the column `image_path`",
+                )
+            content = self.pointed[index]
+        return content
+
+    def _place(self, path: str) -> Media:
+        if path.startswith((*HTTP, "data:")):
+            return Media("image", url=path)
+        return Media("image", FileSource(path, self.roots))
+
+
+def tsv_samples(
+    files: Files,
+    options: Options,
+    needed: tuple[str, ...],
+    draft: Callable[[Row, tuple[Media, ...]], Draft],
+) -> Iterator[Sample]:
+    """The rows of all tables asked for as samples; the id is the table's name and the row's index.
+
+    Args:
+        files: The user's folder or file.
+        options: Their choices.
+        needed: Columns a table must have besides `index` and `question`.
+        draft: Makes a sample of a row and its images.
+
+    Raises:
+        ConfigError: A subset name leads out of the folder.
+        DataError: A table is missing, damaged, or lacks a column.
+    """
+    for subset, file in subset_files(files, options, _SPLIT):
+        path = files.path(file)
+        images = Images.of(path, options.media_root)
+        for row in _rows(path):
+            require_columns(("index", "question", *needed), row, row.place)
+            facts = {
+                "index": _text(row, "index"),
+                **{name: row[name] for name in GROUPS if row.get(name)},
+            }
+            name = f"{subset}/{facts['index']}"
+            try:
+                drafted = draft(row, images.of_row(row))
+            except DataError as error:
+                problem = f"{row.place}: {error.message}"
+                problem += f" ({error.hint})" if error.hint else ""
+                yield Sample(name, subset, (), None, metadata=facts, problem=problem)
+                continue
+            yield Sample(
+                name,
+                subset,
+                drafted.messages,
+                drafted.target,
+                drafted.choices,
+                {**facts, **drafted.metadata},
+                warnings=tuple(f"{row.place}: {warning}" for warning in drafted.warnings),
+            )
+
+
+def cell(row: Row, name: str) -> str:
+    """The text of a cell; empty where the cell is or the column is not there."""
+    return _text(row, name) if name in row else ""
+
+
+def parts(images: tuple[Media, ...], text: str) -> tuple[Text | Media, ...]:
+    """The content of the one message: images first, as VLMEvalKit has them."""
+    return (*images, Text(text))
+
+
+def unscored(target: str) -> tuple[str, ...]:
+    """The warning of a row without an answer."""
+    return () if target else ("no answer, so the reply is not scored",)
+
+
+def _rows(path: Path, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
+    for row in read(path, late={"image"}):
+        if columns is None:
+            yield row
+        elif "image" in row:
+            yield Row({name: row[name] for name in columns if name in row}, path, row.number)
+        else:
+            return  # no row of this table has an image in it
+
+
+def _text(row: Row, name: str) -> str:
+    value = row[name]
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else str(value)
+
+
+def _content(value: object) -> Content:
+    return value if isinstance(value, str | Cell) else str(value)
+
+
+def _is_pointer(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value.strip()) <= POINTER_CHARACTERS
+
+
+def _decoded(content: Content) -> Iterator[Media]:
+    """The images of a cell of base64, one or a list."""
+    head = content.head if isinstance(content, Cell) else content[:1]
+    name = content.name if isinstance(content, Cell) else f"base64 of {len(content)} characters"
+    if not head.lstrip().startswith("["):
+        load = _reader(content)
+        yield Media("image", LateBase64Source(_named(name, content), load))
+        return
+    for number in range(len(_base64_list(_read(content)))):
+        load = _reader(content, number)
+        yield Media("image", LateBase64Source(f"{_named(name, content)} item {number + 1}", load))
+
+
+def _named(name: str, content: Content) -> str:
+    """A name that tells one medium from another; the text itself where the row holds it."""
+    return name if isinstance(content, Cell) else f"{name}, {content[:12]}...{content[-12:]}"
+
+
+def _reader(content: Content, number: int | None = None) -> Callable[[], str]:
+    def load() -> str:
+        text = _read(content)
+        return text if number is None else _base64_list(text)[number]
+
+    return load
+
+
+def _read(content: Content) -> str:
+    return str(content.read()) if isinstance(content, Cell) else content
+
+
+def _base64_list(text: str) -> list[str]:
+    """The strings in the text of a list of base64, as JSON or Python writes it."""
+    text = text.strip()
+    found, at = [], 1
+    while True:
+        item = _QUOTED.match(text, at)
+        if item is None:
+            raise DataError("`image` is no list of base64 texts, as JSON or Python writes one")
+        found.append(item[1] if item[1] is not None else item[2])
+        at = item.end()
+        if item[3] == "]":
+            return found
+
+
+def _listed(text: str) -> list[str]:
+    """The paths in a cell: one, or the text of a list."""
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return [text]
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if value is None and len(text) <= LONGEST_LIST:
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            value = None
+    if not isinstance(value, list) or not value:
+        raise DataError(f"`image_path` {shown(text)} is no path and no list of paths")
+    return [str(path) for path in value]
