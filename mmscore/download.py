@@ -12,7 +12,9 @@ from pathlib import Path
 
 from mmscore.cache import PART, only_writer, require_space, storage_error, write_whole
 from mmscore.errors import HubError
-from mmscore.web import Answer, Target, Web, WebError, content_range
+from mmscore.ranges import content_range
+from mmscore.web import Answer, Web
+from mmscore.webfaults import Target, WebError
 
 Notice = Callable[[str], None]
 Progress = Callable[[str, int, int | None], None]

@@ -13,7 +13,8 @@ from mmscore.benchmarks import BENCHMARKS
 from mmscore.cache import cache_folder, clean, folder_size
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.hub import Files, HubFiles, HubSource, LocalFiles
+from mmscore.hub import Files, HubFiles, HubSource
+from mmscore.local import LocalFiles
 from mmscore.remote import RemoteArchive
 from mmscore.repository import HUBS
 from mmscore.run import SILENT, Events, Plan, find_files, look

@@ -20,15 +20,15 @@ from hubs import bytes_of, hub, mock_hub, paths, serving, sha256
 from server import Request, Response, as_json, drop, half_body, html, raw, reply, serve, status
 from support import ROOT, run_cli
 
-from mmscore import cache, download, web
-from mmscore import hub as hub_module
+from mmscore import cache, download, local, web
 from mmscore.benchmarks import BENCHMARKS
 from mmscore.cache import Cache, cache_folder
 from mmscore.download import Wanted
 from mmscore.errors import ConfigError, DataError, HubError, StorageError
 from mmscore.hub import HubFiles, locate
 from mmscore.repository import find_repository
-from mmscore.web import Target, Web, WebError
+from mmscore.web import Web
+from mmscore.webfaults import Target, WebError
 
 SAMPLES = ROOT / "data" / "samples"
 IDS = BENCHMARKS["slake"].dataset.ids if BENCHMARKS["slake"].dataset else {}
@@ -637,7 +637,7 @@ def test_nothing_is_written_for_a_lock_that_another_holds(tmp_path: Path) -> Non
 
 def test_digests_are_those_of_hashlib(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(DATA)
-    assert hub_module.file_digest(tmp_path / "x") == sha256(DATA)
+    assert local.file_digest(tmp_path / "x") == sha256(DATA)
     assert Cache(tmp_path).find("x") == tmp_path / "x" and Cache(tmp_path).find("y") is None
     found: Callable[..., Path | None] = Cache(tmp_path).find
     assert found("") is None
