@@ -102,7 +102,8 @@ def test_a_command_of_the_guides_runs(block: str, here: Path, server: Server) ->
     assert ran.code == 0, ran.err
     (report,) = reports(here / "outputs")
     assert report["num"] > 0 and report["status"]["ok"] == report["num"]
-    assert server.requests[0].json["model"] == words[words.index("--model") + 1]
+    # A judge is asked before the model, to see whether it answers.
+    assert words[words.index("--model") + 1] in {one.json["model"] for one in server.requests}
 
 
 @pytest.mark.parametrize("block", blocks("python"))
@@ -113,7 +114,8 @@ def test_a_snippet_of_the_guides_runs(block: str, here: Path, server: Server) ->
         lmu_data(here)
         (here / "config.yaml").write_text(changed(guide_configuration(), server.url))
     code = changed(block, server.url).replace("TaskConfig(", "TaskConfig(dataset_dir='sets', ", 1)
-    exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
+    # The guide's snippets follow each other on a page: one leaves out what another has imported.
+    exec(compile(code, "snippet", "exec"), {"__name__": "snippet", "TaskConfig": TaskConfig})
     (report,) = reports(here / "outputs")
     assert report["num"] > 0
 
