@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from mmscore.config import TaskConfig
     from mmscore.errors import MmscoreError
+    from mmscore.metrics import bleu, bleu_list, rouge, rouge_list
     from mmscore.run import Events, Result, run_task
     from mmscore.scoring import score_replies
 
@@ -27,11 +28,15 @@ __all__ = [
     "Result",
     "TaskConfig",
     "__version__",
+    "bleu",
+    "bleu_list",
     "infer_option",
     "normalize_answer",
     "parse_answer_line",
     "parse_choice",
     "parse_count",
+    "rouge",
+    "rouge_list",
     "run_task",
     "score_replies",
 ]
@@ -41,11 +46,15 @@ _HOMES = {
     "MmscoreError": "mmscore.errors",
     "Result": "mmscore.run",
     "TaskConfig": "mmscore.config",
+    "bleu": "mmscore.metrics",
+    "bleu_list": "mmscore.metrics",
     "infer_option": "mmscore.answers",
     "normalize_answer": "mmscore.answers",
     "parse_answer_line": "mmscore.answers",
     "parse_choice": "mmscore.answers",
     "parse_count": "mmscore.answers",
+    "rouge": "mmscore.metrics",
+    "rouge_list": "mmscore.metrics",
     "run_task": "mmscore.run",
     "score_replies": "mmscore.scoring",
 }

@@ -115,6 +115,20 @@ def clean_option(option: str, letter: str) -> str:
     return _core.clean_option(option, letter)
 
 
+def match_choice(labels: str, target: str) -> bool | None:
+    """Whether labels are the target, whatever the case; None where the target is empty."""
+    return _core.match_choice(labels, target)
+
+
+def match_count(count: str | None, target: str) -> tuple[bool, bool]:
+    """Whether a count in decimal equals the target, and whether it lies within 5 % of it.
+
+    Raises:
+        DataError: The target is no integer, or too large for a double.
+    """
+    return _core.match_count(count, target)
+
+
 def read_option(reply: str, choices: Mapping[str, str]) -> Extracted:
     """The inferred letter and the rule that fired; the value is None where nothing is inferred.
 
@@ -127,7 +141,7 @@ def read_option(reply: str, choices: Mapping[str, str]) -> Extracted:
 def infer_option(reply: str, choices: Mapping[str, str]) -> str:
     """The option letter VLMEvalKit infers from a reply without a judge.
 
-    Exactly one option letter among the last five words; else `answer is X` with X from A to D;
+    Exactly one option letter among the last four words; else `answer is X` with X from A to D;
     else exactly one option whose text occurs in a short reply (VLMEvalKit of 2026-08).
 
     Args:

@@ -1,4 +1,4 @@
-"""Members of a zip archive: local, or (later) remote, behind one interface."""
+"""Members of a zip archive behind one interface: here a local one; `remote` has the other."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class LocalArchive:
 
     def fingerprint(self) -> str:
         """SHA-256 over the members' names and sizes."""
-        return _fingerprint((name, self.zip.size(i)) for i, name in enumerate(self.names()))
+        return fingerprint_of((self.zip.name(i), self.zip.size(i)) for i in range(len(self.zip)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Folder:
 
     def fingerprint(self) -> str:
         """SHA-256 over the files' names and sizes."""
-        return _fingerprint((name, self._path(name).stat().st_size) for name in self.names())
+        return fingerprint_of((name, self._path(name).stat().st_size) for name in self.names())
 
     def _path(self, name: str) -> Path:
         parts = PurePosixPath(name.replace("\\", "/"))
@@ -177,7 +177,8 @@ def open_archive(path: str | PathLike[str]) -> LocalArchive:
         raise _unreadable(str(path), error) from error
 
 
-def _fingerprint(members: Iterable[tuple[str, int]]) -> str:
+def fingerprint_of(members: Iterable[tuple[str, int]]) -> str:
+    """SHA-256 over names and sizes: the same for one archive wherever it lies."""
     total = hashlib.sha256()
     for name, size in members:
         total.update(f"{size} {name}\n".encode("utf-8", "surrogatepass"))

@@ -11,10 +11,12 @@ import codecs
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from mmscore.config import CLIENT_OPTIONS
 from mmscore.errors import ConfigError
 from mmscore.net import Answer, Connections, TransportError, parse_url
 from mmscore.records import Reply, Status
@@ -90,6 +92,17 @@ def completions_url(api_url: str) -> str:
             )
         path += "/chat/completions" if path else "/v1/chat/completions"
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def request_options(generation: Mapping[str, Any], *, stream: bool) -> dict[str, Any]:
+    """Generation options as they go into a request body: without those that steer the client."""
+    options = {k: v for k, v in generation.items() if k not in CLIENT_OPTIONS}
+    extra = options.pop("extra_body", None)
+    if isinstance(extra, Mapping):
+        options.update(extra)  # as the OpenAI client does
+    if stream:
+        options = {"stream": True, "stream_options": {"include_usage": True}, **options}
+    return options
 
 
 class Gate:
@@ -176,7 +189,7 @@ class Client:
         """`host:port` of the endpoint."""
         return self.connections.url.place
 
-    def ask(self, body: bytes) -> Reply:
+    def ask(self, body: Sequence[bytes]) -> Reply:
         """Send `body` until it is answered or no new attempt can help; return how it ended."""
         started = time.monotonic()
         patience = self.service.timeout * 2
@@ -230,7 +243,7 @@ class Client:
         # The endpoint's word holds, but one that always says "at once" must not be hammered.
         return failure.wait if attempts == 1 else max(failure.wait, own)
 
-    def _attempt(self, body: bytes) -> Reply | Failure:
+    def _attempt(self, body: Sequence[bytes]) -> Reply | Failure:
         service = self.service
         started = time.monotonic()
         try:

@@ -17,7 +17,8 @@ from typing import Any, Self
 
 from mmscore import evalscope
 from mmscore.errors import ConfigError, MissingExtraError
-from mmscore.wording import nearest_hint
+from mmscore.judge_config import JudgeConfig
+from mmscore.wording import nearest_hint as nearest_hint
 
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
@@ -39,6 +40,7 @@ class TaskConfig:
         dataset_args: Per benchmark: `local_path`, `subset_list`, `prompt_template`,
             `system_prompt`, `filters`, `max_image_bytes`, `extra_params`.
         generation_config: Passed into the request body as it is, except `CLIENT_OPTIONS`.
+        judge: A model that scores replies, as `JudgeConfig` reads it. Its keys are never written.
         limit: Samples per subset: a number, or a share as a float below 1.
         eval_batch_size: Requests in flight.
         repeats: How often each sample is asked.
@@ -79,6 +81,7 @@ class TaskConfig:
     datasets: list[str] = field(default_factory=list)
     dataset_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     generation_config: dict[str, Any] = field(default_factory=dict)
+    judge: dict[str, Any] | None = field(default=None, repr=False)
     limit: int | float | None = None
     eval_batch_size: int = DEFAULT_CONCURRENCY
     repeats: int = 1
@@ -149,6 +152,8 @@ class TaskConfig:
                     f"`{name}` is a {type(getattr(self, name)).__name__}, expected a mapping"
                 )
         parse_shard(self.shard)
+        if self.judge is not None:
+            JudgeConfig.from_dict(self.judge)
         self._check_evalscope()
 
     def _check_evalscope(self) -> None:

@@ -16,7 +16,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -250,12 +250,17 @@ class Connections:
 
     @contextmanager
     def post(
-        self, body: bytes, headers: Mapping[str, str], *, timeout: float, idle_timeout: float
+        self,
+        body: Sequence[bytes],
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        idle_timeout: float,
     ) -> Iterator[Answer]:
         """Send one POST and give its answer to the `with` block, which reads the body.
 
         Args:
-            body: The whole body.
+            body: The pieces of the body; they are sent one by one, never joined.
             headers: Request headers.
             timeout: Seconds until the answer must be complete.
             idle_timeout: Seconds the server may be silent.
@@ -269,7 +274,9 @@ class Connections:
         try:
             sock.settimeout(min(idle_timeout, timeout))
             with self._watch.until(deadline, sock):
-                connection.request("POST", self._request_target(), body, self._headers(headers))
+                connection.request(
+                    "POST", self._request_target(), body, self._headers(headers, body)
+                )
                 response = connection.getresponse()
                 yield Answer(response.status, _lower(response), response)
                 response.read(0)
@@ -292,11 +299,10 @@ class Connections:
         # A plain-http proxy is asked for the whole URL; everything else for the path.
         return self.url.text if self.url.proxy and not self.url.secure else self.url.target
 
-    def _headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+    def _headers(self, headers: Mapping[str, str], body: Sequence[bytes]) -> dict[str, str]:
         proxy = self.url.proxy
-        if proxy is None or self.url.secure:
-            return dict(headers)
-        return {**headers, **proxy_authorization(proxy)}
+        more = proxy_authorization(proxy) if proxy and not self.url.secure else {}
+        return {**headers, **more, "Content-Length": str(sum(map(len, body)))}
 
     def _take(self, deadline: float) -> tuple[http.client.HTTPConnection, bool]:
         if self._aborted:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmscore.config import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
 from mmscore.errors import ConfigError
 from mmscore.eval_options import add_flags
 from mmscore.evalscope import json_mapping
+from mmscore.judge_config import STRATEGIES
 
 PROGRAM = "mmscore"
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
@@ -72,7 +73,22 @@ def _run(command: argparse.ArgumentParser) -> None:
     )
     asking.add_argument("--think", choices=("strict", "reference"), help="how <think> is split off")
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
+    asking.add_argument(
+        "--filter", action="append", metavar="NAME=ARG", help="on replies before reading (repeat)"
+    )
+    _judge(command)
     _folder(command)
+
+
+def _judge(command: argparse.ArgumentParser) -> None:
+    judge = command.add_argument_group("judge")
+    judge.add_argument("--judge", metavar="JSON", help="strategy, models, contract, repeats ...")
+    judge.add_argument(
+        "--judge-strategy", choices=STRATEGIES, help="llm_recall: only what the rule failed"
+    )
+    judge.add_argument("--judge-model", metavar="MODEL", help="the judge's name at its endpoint")
+    judge.add_argument("--judge-api-url", metavar="URL", help="or MMSCORE_JUDGE_API_URL")
+    judge.add_argument("--judge-api-key", metavar="KEY", help="or MMSCORE_JUDGE_API_KEY")
 
 
 def _eval(command: argparse.ArgumentParser) -> None:
@@ -90,7 +106,7 @@ def _endpoint(command: argparse.ArgumentParser) -> None:
 
 def _data(command: argparse.ArgumentParser) -> None:
     data = command.add_argument_group("data")
-    data.add_argument("--data", metavar="PATH", help="the data set's folder or file")
+    data.add_argument("--data", metavar="PLACE", help="path, modelscope:ID, hf:ID or a URL")
     data.add_argument("--subset", action="append", metavar="NAME", help="only this one (repeat)")
     data.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of a subset")
     data.add_argument("--extra", action="append", metavar="KEY=VALUE", help=EXTRA_HELP)
@@ -142,6 +158,8 @@ def _score(command: argparse.ArgumentParser) -> None:
     replies.add_argument("--model", metavar="NAME", help="whose replies they are, for the report")
     replies.add_argument("--think", choices=("strict", "reference"), help="how <think> is split")
     replies.add_argument("--out", metavar="DIR", help="the folder to write (outputs/<time>-<name>)")
+    _judge(command)
+    command.add_argument("--concurrency", type=int, metavar="N", help="judge requests in flight")
     _output(command)
 
 
@@ -161,6 +179,30 @@ def _merge(command: argparse.ArgumentParser) -> None:
 
 def _list(command: argparse.ArgumentParser) -> None:
     _output(command)
+
+
+def _fetch(command: argparse.ArgumentParser) -> None:
+    command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="see `mmscore list`")
+    command.add_argument("--dry-run", action="store_true", help="say what is new, fetch no media")
+    command.add_argument("--whole", action="store_true", help="archives whole, not members asked")
+    _data(command)
+    _output(command)
+    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+
+
+def _cache(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--clean", nargs="*", metavar="BENCH", help="remove these, or all where none is named"
+    )
+    _output(command)
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="see `mmscore list`")
+    _endpoint(command)
+    _data(command)
+    _output(command)
+    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
 
 
 def _info(command: argparse.ArgumentParser) -> None:
@@ -188,6 +230,12 @@ COMMANDS = {
         "mmscore run slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
         _run,
     ),
+    "check": (
+        "look for all that would spoil a run, before the first question",
+        "BENCH... [options]",
+        "mmscore check slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
+        _check,
+    ),
     "eval": (
         "the same with EvalScope's flags",
         "--model NAME --api-url URL --datasets NAME... [options]",
@@ -195,7 +243,7 @@ COMMANDS = {
         _eval,
     ),
     "score": (
-        "score saved replies again, or replies made elsewhere, without the network",
+        "score saved replies again, or replies made elsewhere; only a judge needs the network",
         "RUN_DIR | BENCH --replies FILE [options]",
         "mmscore score slake --data SLAKE/ --replies replies.csv",
         _score,
@@ -205,6 +253,18 @@ COMMANDS = {
         "RUN_DIR [options]",
         "mmscore report outputs/20260101_120000-slake --json",
         _run_folder,
+    ),
+    "fetch": (
+        "fetch what a run would need, and say where it lies",
+        "BENCH... [options]",
+        "mmscore fetch pmc_vqa --dry-run",
+        _fetch,
+    ),
+    "cache": (
+        "show what was fetched, or remove it",
+        "[--clean [BENCH...]] [options]",
+        "mmscore cache --clean pmc_vqa",
+        _cache,
     ),
     "compare": (
         "pair two runs sample by sample: what was gained and lost, and how sure that is",
@@ -264,6 +324,7 @@ _PER_BENCHMARK = {
     "subset": "subset_list",
     "system": "system_prompt",
     "prompt_template": "prompt_template",
+    "filter": "filters",
     "extra": "extra_params",
 }
 """Flag -> the key it sets in each benchmark's `dataset_args`."""
@@ -283,6 +344,11 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
     if given.get("generation"):
         before_it = values.get("generation_config") or {}
         values["generation_config"] = {**before_it, **_pairs(given["generation"], "--generation")}
+    judge = judge_values(given, values.get("judge"))
+    if judge is not None:
+        values["judge"] = judge
+    if "filter" in given:
+        given["filter"] = [dict([_filter(text)]) for text in given["filter"]]
     if "prompt_template" in given:
         given["prompt_template"] = _template(given["prompt_template"])
     if "extra" in given:
@@ -295,6 +361,44 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
     if args:
         values["dataset_args"] = args
     return values
+
+
+def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None:
+    """The `judge` field that flags set, on top of what a task file or an earlier run says.
+
+    Returns:
+        The mapping; None where no flag says anything of a judge.
+
+    Raises:
+        ConfigError: --judge is no JSON object, or flags speak of a judge that nobody names.
+    """
+    if not any(name.startswith("judge") for name in given):
+        return None
+    values = json_mapping(given["judge"], "--judge") if "judge" in given else dict(before or {})
+    if "judge_strategy" in given:
+        values["strategy"] = given["judge_strategy"]
+    if "judge_model" in given:
+        values["models"] = [{"model_id": given["judge_model"]}]
+        if "strategy" not in values:
+            raise ConfigError(
+                "--judge-model without --judge-strategy",
+                hint="llm judges every reply, llm_recall those that the rule failed",
+            )
+    for flag, key in (("judge_api_url", "api_url"), ("judge_api_key", "api_key")):
+        if flag in given:
+            models = values.get("models")
+            if not models:
+                raise ConfigError(f"--{flag.replace('_', '-')} without --judge-model")
+            entries = [models] if isinstance(models, dict) else models
+            values["models"] = [{**entry, key: given[flag]} for entry in entries]
+    return values
+
+
+def _filter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        return name, None
+    return name, json_mapping(value, f"--filter {name}") if value.startswith("{") else value
 
 
 def _pairs(texts: Sequence[str], flag: str) -> dict[str, Any]:
@@ -333,4 +437,4 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return parser().parse_args(argv)
 
 
-__all__ = ["COMMANDS", "PROGRAM", "parse", "parser", "task_values"]
+__all__ = ["COMMANDS", "PROGRAM", "judge_values", "parse", "parser", "task_values"]

@@ -44,6 +44,25 @@ class Teller:
             self._stream.write(self._words(progress) + "\n")
         self._stream.flush()
 
+    def fetching(self, what: str, done: int, total: int | None) -> None:
+        """Show how far a download is, if it is time to."""
+        now = time.monotonic()
+        if self._words is None or now - self._last < self._interval:
+            return
+        self._last = now
+        share = (
+            f"{100 * done // total}% of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+        )
+        if self._form == "bar":
+            self._stream.write(f"\r\x1b[Kfetching {what}: {share}")
+            self._open = True
+        elif self._form == "json":
+            state = {"fetching": what, "bytes": done, "total": total}
+            self._stream.write(json.dumps(state, ensure_ascii=False) + "\n")
+        else:
+            self._stream.write(f"fetching {what}: {share}\n")
+        self._stream.flush()
+
     def end(self) -> None:
         """Close the bar's line, so that what follows stands on its own."""
         if self._open:

@@ -1,38 +1,121 @@
-"""A run scored again from its saved replies: no data set, no network."""
+"""A run scored again from its saved replies: no data set, no network, unless a judge is given."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from mmscore import journal
+from mmscore import filters, journal, judging
 from mmscore.arguments import asked
+from mmscore.benchmarks.base import Benchmark
+from mmscore.config import DEFAULT_CONCURRENCY
+from mmscore.judge import resolved
+from mmscore.judge_config import JudgeConfig
 from mmscore.records import SCORED
 from mmscore.run import Result, reported, versions
 from mmscore.runner import sample_of, score_record
 
 
-def rescore(folder: Path) -> Result:
+def rescore(
+    folder: Path,
+    judge: Mapping[str, Any] | None = None,
+    *,
+    concurrency: int | None = None,
+    notice: Callable[[str], None] = lambda _: None,
+) -> Result:
     """Score every saved reply of a run anew, write its scores and its report.
+
+    Args:
+        folder: The run's folder.
+        judge: As in a task: asks these judges about the saved replies, each verdict once. None
+            keeps the verdicts that were given and asks nobody.
+        concurrency: Judge requests in flight; those of the run by default.
+        notice: Who hears a sentence worth reading.
+
+    Raises:
+        ConfigError: The judge, or a filter of the run, is wrong.
+        DataError: The folder holds no run.
+        EndpointError: A judge does not answer.
+        StorageError: The folder cannot be written, or another process is writing it.
+    """
+    record = journal.read_json(folder / journal.RUN)
+    config = record["config"]
+    benchmark = asked(record)
+    args = config.get("dataset_args", {}).get(benchmark.name, {})
+    wanted = JudgeConfig.from_dict(config.get("judge") or {})
+    if judge is not None:
+        wanted = resolved(JudgeConfig.from_dict(judge))
+        config["judge"] = judging.described(wanted)
+    workers = concurrency or config.get("eval_batch_size") or DEFAULT_CONCURRENCY
+    with ExitStack() as open_things:
+        file = None
+        if judge is not None and wanted.asks:
+            said = journal.AppendFile(folder / judging.JUDGEMENTS, notice)
+            file = open_things.enter_context(closing(said))
+        judges = judging.panel_of(wanted, benchmark, folder, file, notice, workers)
+        if judges is not None:
+            open_things.enter_context(closing(judges))
+        score = partial(_scored, benchmark, filters.build(args.get("filters")), judges)
+        replies = _replies(folder)
+        lines = _at_once(score, replies, workers, judges) if file else map(score, replies)
+        text = b"".join(lines).decode()
+    journal.write_text(folder / journal.SCORES, text)
+    record["benchmark"]["metrics"] = judging.metrics_with(wanted, benchmark.metrics)
+    record["judge"] = judging.facts(wanted)
+    record["fingerprints"]["scorer"] = filters.scorer_id(benchmark.scorer, args.get("filters"))
+    record["versions"] = versions()
+    journal.write_json(folder / journal.RUN, record)
+    return reported(folder)
+
+
+def recorded_judge(folder: Path) -> dict[str, Any] | None:
+    """The judge of a run as its folder keeps it, without its key.
 
     Raises:
         DataError: The folder holds no run.
-        StorageError: It cannot be written, or another process is writing it.
     """
-    record = journal.read_json(folder / journal.RUN)
-    benchmark = asked(record)
+    judge: dict[str, Any] | None = journal.read_json(folder / journal.RUN)["config"].get("judge")
+    return judge
+
+
+def _replies(folder: Path) -> list[dict[str, Any]]:
+    """The last record of each sample, where it has a reply."""
     last = {
         (prediction["id"], prediction["repeat"]): prediction
         for prediction in journal.read_records(folder / journal.PREDICTIONS)
     }
-    lines = [
-        journal.encode(
-            score_record(benchmark, sample_of(prediction), repeat, prediction["reply"], str)
-        )
-        for (_, repeat), prediction in last.items()
-        if prediction["status"] in SCORED
-    ]
-    journal.write_text(folder / journal.SCORES, b"".join(lines).decode())
-    record["fingerprints"]["scorer"] = benchmark.scorer
-    record["versions"] = versions()
-    journal.write_json(folder / journal.RUN, record)
-    return reported(folder)
+    return [prediction for prediction in last.values() if prediction["status"] in SCORED]
+
+
+def _scored(
+    benchmark: Benchmark,
+    keep: Callable[[str], str],
+    judges: judging.Panel | None,
+    prediction: Mapping[str, Any],
+) -> bytes:
+    sample, repeat, reply = sample_of(prediction), prediction["repeat"], prediction["reply"]
+    return journal.encode(score_record(benchmark, sample, repeat, reply, keep, judges))
+
+
+def _at_once(
+    score: Callable[[Mapping[str, Any]], bytes],
+    replies: Iterable[Mapping[str, Any]],
+    workers: int,
+    judges: judging.Panel | None,
+) -> list[bytes]:
+    """The lines in order, judged by several workers; verdicts outlive an interruption."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(workers)
+    try:
+        return [*pool.map(score, replies)]
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        if judges is not None:
+            judges.stop(abort=True)
+        raise
+    finally:
+        pool.shutdown()

@@ -7,32 +7,36 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from mmscore import benchmarks, journal, report, vlmevalkit
+from mmscore import benchmarks, filters, journal, judging, report, vlmevalkit
 from mmscore.arguments import chosen, data_place, extra_options, task_of
 from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark, Options
-from mmscore.client import Client, Service, completions_url
+from mmscore.client import Client, Service, completions_url, request_options
 from mmscore.config import (
-    CLIENT_OPTIONS,
     DEFAULT_RETRIES,
     DEFAULT_TIMEOUT,
     TaskConfig,
     resolve_secret,
 )
 from mmscore.errors import ConfigError, Exit, StorageError
-from mmscore.hub import LocalFiles, locate
+from mmscore.hub import Files, locate
+from mmscore.judge import resolved
+from mmscore.judge_config import JudgeConfig
 from mmscore.media import ImageLimits
-from mmscore.records import SCORED, Sample
+from mmscore.records import SCORED, Sample, Source
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
 from mmscore.wire import build_request, media_of
+
+WARNINGS_TOLD = 5
+"""How many warnings about records are told before the rest is counted."""
 
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
     *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
@@ -48,11 +52,18 @@ class Events:
         start: Called with the benchmark, the planned counts and the run's folder.
         progress: Called after each sample, from any worker, one at a time.
         notice: Called with one sentence worth reading.
+        fetching: Called while a file is fetched with its name, the bytes that are there, and the
+            bytes it will have, where that is told.
     """
 
     start: Callable[[Benchmark, Mapping[str, int], Path], None] = lambda *_: None
     progress: Callable[[Progress], None] = lambda _: None
     notice: Callable[[str], None] = lambda _: None
+    fetching: Callable[[str, int, int | None], None] = lambda *_: None
+
+
+SILENT = Events()
+"""Nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +93,23 @@ class Plan:
 
     task: TaskConfig
     benchmark: Benchmark
-    files: LocalFiles
+    files: Files
     options: Options
     survey: Survey
     selection: Selection
+    filter: Callable[[str], str]
+    judge: JudgeConfig
 
     def samples(self) -> Iterator[Sample]:
         """All samples, with the user's system message in front."""
         return _samples(self.benchmark, self.files, self.options)
+
+    def sources(self) -> Iterator[Source]:
+        """Where the media of the selected samples lie, in the order they are asked."""
+        for _, sample, _ in self.selection.items(self.samples()):
+            for medium in media_of(sample.messages):
+                if medium.source is not None:
+                    yield medium.source
 
     @property
     def planned(self) -> dict[str, int]:
@@ -99,7 +119,7 @@ class Plan:
 
 def run_task(
     task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str],
-    events: Events = Events(),
+    events: Events = SILENT,
 ) -> dict[str, Result]:
     """Run a task: each of its benchmarks from loading to report.
 
@@ -118,7 +138,7 @@ def run_task(
         KeyboardInterrupt: Stopped by the user; what was answered is kept and reported.
     """
     task = as_task(task_cfg)
-    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task)]}
+    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task, events)]}
 
 
 def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
@@ -135,7 +155,7 @@ def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -
     return vlmevalkit.translated(task_cfg)
 
 
-def plans(task: TaskConfig) -> Iterator[Plan]:
+def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
     """Yield the plan of each benchmark; all are checked before the first is asked."""
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
@@ -143,18 +163,40 @@ def plans(task: TaskConfig) -> Iterator[Plan]:
         if not any(benchmarks.is_file(given) for given in task.datasets):
             benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
     for name in task.datasets:
-        yield plan(task, name)
+        yield plan(task, name, events)
 
 
-def plan(task: TaskConfig, name: str) -> Plan:
+def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
     """Return the plan of one benchmark.
 
     Raises:
         ConfigError: The benchmark or one of its subsets is unknown.
         DataError: The data are missing, damaged or incomplete.
+        HubError: The data cannot be fetched.
+    """
+    looked = look(task, name, events)
+    check_survey(looked.survey, looked.files.name, skip_bad_media=task.skip_bad_media)
+    return looked
+
+
+def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False) -> Plan:
+    """Return the plan of one benchmark, whatever is wrong with its samples.
+
+    Args:
+        task: The task.
+        name: The benchmark.
+        events: Who wants to hear of progress.
+        whole: Fetch archives whole instead of the members that are read.
+
+    Raises:
+        ConfigError: The benchmark or one of its subsets is unknown.
+        DataError: The data are missing or damaged.
+        HubError: They cannot be fetched.
     """
     benchmark, args = chosen(name, task.dataset_args)
     task = task_of(task, benchmark, args)
+    keep = filters.build(args.get("filters"))
+    judge = resolved(JudgeConfig.from_dict(task.judge or {}))
     options = Options(
         subsets=tuple(args.get("subset_list") or ()),
         prompt_template=args.get("prompt_template"),
@@ -164,25 +206,45 @@ def plan(task: TaskConfig, name: str) -> Plan:
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
-    files = locate(data_place(task, benchmark, args), name)
+    files = find_files(task, name, events, whole=whole)
     found = survey(_samples(benchmark, files, options))
-    check_survey(found, files.name, skip_bad_media=task.skip_bad_media)
     order = [*(options.subsets or benchmark.subsets), *found.counts]
     counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
     selection = select(counts, task.limit, task.shard, task.repeats)
-    return Plan(task, benchmark, files, options, found, selection)
+    return Plan(task, benchmark, files, options, found, selection, keep, judge)
 
 
-def _samples(benchmark: Benchmark, files: LocalFiles, options: Options) -> Iterator[Sample]:
+def find_files(
+    task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False
+) -> Files:
+    """The files of a benchmark's data set; nothing is fetched yet.
+
+    Raises:
+        ConfigError: The benchmark, the hub or the data set's id is unknown.
+        DataError: There is nothing at that place.
+    """
+    benchmark, args = chosen(name, task.dataset_args)
+    return locate(
+        data_place(task, benchmark, args),
+        name,
+        benchmark.dataset.ids if benchmark.dataset else {},
+        offline=task.offline,
+        whole=whole,
+        notice=events.notice,
+        progress=events.fetching,
+    )
+
+
+def _samples(benchmark: Benchmark, files: Files, options: Options) -> Iterator[Sample]:
     from mmscore.records import Message
 
     for sample in benchmark.samples(files, options):
-        if options.system is None:
+        # A record's own system message stays, as with the reference.
+        if options.system is None or any(m.role == "system" for m in sample.messages):
             yield sample
         else:
             system = Message("system", options.system)
-            others = tuple(m for m in sample.messages if m.role != "system")
-            yield replace(sample, messages=(system, *others))
+            yield replace(sample, messages=(system, *sample.messages))
 
 
 def ask(plan: Plan, events: Events) -> Result:
@@ -196,16 +258,21 @@ def ask(plan: Plan, events: Events) -> Result:
     """
     client = Client(service(plan.task))
     folder = run_folder(plan)
-    with (
-        closing(client),
-        closing(journal.AppendFile(folder / journal.PREDICTIONS, events.notice)) as predictions,
-        closing(journal.AppendFile(folder / journal.SCORES, events.notice)) as scores,
-    ):
+    with ExitStack() as open_things:
+        open_things.enter_context(closing(client))
+        open_things.enter_context(closing(plan.files))
+        asking = _asking(plan, client, folder, open_things, events)
         record = run_record(plan, client.place, folder)
         journal.write_json(folder / journal.RUN, record)
         events.start(plan.benchmark, record["planned"], folder)
+        for warning in plan.survey.warnings[:WARNINGS_TOLD]:
+            events.notice(warning)
+        if len(plan.survey.warnings) > WARNINGS_TOLD:
+            events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
+        if plan.judge.models and not plan.judge.asks:
+            events.notice(f"no judge is asked: strategy `{plan.judge.strategy}` scores by rule")
         run = Run(
-            _asking(plan, client, folder, predictions, scores),
+            asking,
             plan.selection.items(plan.samples()),
             sum(record["planned"].values()),
             events.progress,
@@ -213,6 +280,9 @@ def ask(plan: Plan, events: Events) -> Result:
         )
         stopped: BaseException | None = None
         try:
+            if asking.judges is not None and not asking.earlier.predictions:
+                asking.judges.ready()  # a dead judge is told before the model is asked
+            plan.files.expect(plan.sources())
             run.run()
         except BaseException as error:
             stopped = error
@@ -237,22 +307,29 @@ def _close(folder: Path, record: Mapping[str, Any], stopped: BaseException | Non
 
 
 def _asking(
-    plan: Plan,
-    client: Client,
-    folder: Path,
-    predictions: journal.AppendFile,
-    scores: journal.AppendFile,
+    plan: Plan, client: Client, folder: Path, open_things: ExitStack, events: Events
 ) -> Asking:
+    def journal_of(name: str) -> journal.AppendFile:
+        return open_things.enter_context(closing(journal.AppendFile(folder / name, events.notice)))
+
+    predictions, scores = journal_of(journal.PREDICTIONS), journal_of(journal.SCORES)
+    said = journal_of(judging.JUDGEMENTS) if plan.judge.asks else None
+    judges = judging.panel_of(
+        plan.judge, plan.benchmark, folder, said, events.notice, plan.task.eval_batch_size
+    )
+    if judges is not None:
+        open_things.enter_context(closing(judges))
     return Asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
-        attach=Attacher(_limits(plan.task)).attach,
-        filter=str,
+        attach=attacher(plan.task).attach,
+        filter=plan.filter,
         predictions=predictions,
         scores=scores,
         earlier=_earlier(folder, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
+        judges=judges,
     )
 
 
@@ -277,6 +354,7 @@ def reported(
     for name in formats:
         report.write(built, run, name, thumbnails=thumbnails(run) if name == "html" else None)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
+    failed = failed or bool(built.judge and built.judge["failed"])
     code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
     return Result(folder, built, code)
 
@@ -309,18 +387,12 @@ def service(task: TaskConfig) -> Service:
 
 def body_options(task: TaskConfig) -> dict[str, Any]:
     """The generation options as they go into the request body."""
-    options = {k: v for k, v in task.generation_config.items() if k not in CLIENT_OPTIONS}
-    extra = options.pop("extra_body", None)
-    if isinstance(extra, Mapping):
-        options.update(extra)  # as the OpenAI client does
-    if service(task).stream:
-        options = {"stream": True, "stream_options": {"include_usage": True}, **options}
-    return options
+    return request_options(task.generation_config, stream=service(task).stream)
 
 
 def preview(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield subset and body of the first request of each subset, media shortened."""
-    attach = Attacher(_limits(plan.task)).attach
+    attach = attacher(plan.task).attach
     shown: set[str] = set()
     for _, sample, _ in plan.selection.items(plan.samples()):
         if sample.subset in shown:
@@ -333,16 +405,26 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         ]
         model = plan.task.model or ""
         request = build_request(model, sample.messages, short, body_options(plan.task))
-        yield sample.subset, json.dumps(json.loads(request.body), ensure_ascii=False, indent=2)
+        yield (
+            sample.subset,
+            json.dumps(json.loads(b"".join(request.body)), ensure_ascii=False, indent=2),
+        )
 
 
-def _limits(task: TaskConfig) -> ImageLimits:
+def limits(task: TaskConfig) -> ImageLimits:
+    """What images may measure, by the task."""
     size = task.max_image_bytes
     return ImageLimits(
         max_bytes=size if isinstance(size, int) else None,
         min_side=task.min_side,
         max_pixels=task.max_pixels,
     )
+
+
+def attacher(task: TaskConfig) -> Attacher:
+    """What turns a task's media into what is sent."""
+    # DashScope takes sounds as data URIs only; the reference tells it by its address too.
+    return Attacher(limits(task), audio_as_uri="dashscope" in (task.api_url or "").lower())
 
 
 def run_folder(plan: Plan) -> Path:
@@ -365,11 +447,12 @@ def _earlier(folder: Path, *, rescore: bool = False) -> Earlier:
         for record in journal.read_records(folder / journal.PREDICTIONS)
     }
     kept = {key: record for key, record in predictions.items() if record["status"] in SCORED}
-    scored = frozenset(
-        (record["id"], record["repeat"]) for record in journal.read_records(folder / journal.SCORES)
-    )
-    hashes = {key: record["request"] for key, record in kept.items()}
-    return Earlier(hashes, kept, frozenset() if rescore else scored)
+    scores = {
+        (record["id"], record["repeat"]): record
+        for record in journal.read_records(folder / journal.SCORES)
+        if not rescore
+    }
+    return Earlier({key: record["request"] for key, record in kept.items()}, kept, scores)
 
 
 def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
@@ -385,19 +468,21 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
         "benchmark": {
             "name": benchmark.name,
             "title": benchmark.title,
-            "metrics": list(benchmark.metrics),
+            "metrics": judging.metrics_with(plan.judge, benchmark.metrics),
             "subsets": dict(benchmark.subsets),
             "groups": list(benchmark.groups),
             **({"file": str(benchmark.file)} if benchmark.file else {}),
         },
         "model": task.model_id or task.model,
         "endpoint": place,
-        "config": stored_config(task),
+        "config": stored_config(task, plan.judge),
         "versions": versions(),
         "fingerprints": {
             "data": plan.files.fingerprint(),
             "prompt": _prompt_fingerprint(plan),
-            "scorer": benchmark.scorer,
+            "scorer": filters.scorer_id(
+                benchmark.scorer, task.dataset_args.get(benchmark.name, {}).get("filters")
+            ),
         },
         "planned": plan.planned,
         "repeats": task.repeats,
@@ -406,11 +491,11 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
         "finished": None,
         "seconds": float(before.get("seconds") or 0.0),
         "stopped": "not finished",
-        "judge": None,
+        "judge": judging.facts(plan.judge),
     }
 
 
-def stored_config(task: TaskConfig) -> dict[str, Any]:
+def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
     """The task as a run keeps it: what was set, without secrets."""
     default = asdict(TaskConfig())
     values = {
@@ -418,6 +503,8 @@ def stored_config(task: TaskConfig) -> dict[str, Any]:
         for name, value in asdict(task).items()
         if name not in NOT_STORED and value != default[name]
     }
+    if "judge" in values:
+        values["judge"] = judging.described(judge)
     if "api_url" in values:
         parts = urlsplit(values["api_url"])
         values["api_url"] = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

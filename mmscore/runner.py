@@ -16,8 +16,9 @@ from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client, hint_for
 from mmscore.errors import DataError, EndpointError
 from mmscore.journal import AppendFile
-from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
-from mmscore.wire import Attachment, Request, build_request, media_of, text_of
+from mmscore.judging import Panel
+from mmscore.records import FAILED, SCORED, Media, Message, Reply, Sample, Status
+from mmscore.wire import Attachment, Request, build_request, content_text, media_of, text_of
 
 STOP_AT_ONCE = frozenset({401, 403, 404})
 """Statuses that no other sample will escape: the first one stops a run without any answer."""
@@ -59,12 +60,12 @@ class Earlier:
     Attributes:
         replies: `(id, repeat)` -> hash of the request a scored reply belongs to.
         predictions: The records of those replies.
-        scored: Keys that have a score record.
+        scores: Their score records.
     """
 
     replies: Mapping[tuple[str, int], str] = field(default_factory=dict)
     predictions: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
-    scored: frozenset[tuple[str, int]] = frozenset()
+    scores: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class Asking:
         scores: Where scores are written.
         earlier: What need not be asked again.
         concurrency: Requests in flight.
+        judges: Who is asked about a reply after the rule; None where nobody is.
     """
 
     benchmark: Benchmark
@@ -92,20 +94,32 @@ class Asking:
     scores: AppendFile
     earlier: Earlier
     concurrency: int
+    judges: Panel | None = None
 
 
 def score_record(
-    benchmark: Benchmark, sample: Sample, repeat: int, text: str, keep: Callable[[str], str]
+    benchmark: Benchmark,
+    sample: Sample,
+    repeat: int,
+    text: str,
+    keep: Callable[[str], str],
+    judges: Panel | None = None,
 ) -> dict[str, Any]:
-    """The score record of a reply: what was read out of it, by which rule, and its metrics."""
-    extracted = benchmark.parse(keep(text), sample)
-    return {
-        "id": sample.id,
-        "repeat": repeat,
-        "extracted": extracted.value,
-        "rule": extracted.rule,
-        "metrics": dict(benchmark.score(extracted.value, sample)),
-    }
+    """The score record of a reply: what was read out of it, by which rule, and its metrics.
+
+    A reply for which the rule has no value (a count of five thousand digits) has no metrics and is
+    left out of the mean, as the reference leaves it out, instead of ending the run. After the rule,
+    the judges: they see the reply as it came, not as it was filtered.
+    """
+    record: dict[str, Any] = {"id": sample.id, "repeat": repeat}
+    try:
+        extracted = benchmark.parse(keep(text), sample)
+        metrics = dict(benchmark.score(extracted.value, sample))
+    except DataError as error:
+        record |= {"extracted": None, "rule": "none", "metrics": {}, "error": error.message}
+    else:
+        record |= {"extracted": extracted.value, "rule": extracted.rule, "metrics": metrics}
+    return record if judges is None else judges(sample, repeat, text, record)
 
 
 class Run:
@@ -180,6 +194,8 @@ class Run:
                     )
                 else:
                     self.asking.client.abort()
+                    if self.asking.judges is not None:
+                        self.asking.judges.stop(abort=True)
 
     def _work(self) -> None:
         try:
@@ -199,6 +215,8 @@ class Run:
             self._stopping.set()
         # Those who wait for a next attempt need not: their samples are asked on resume.
         self.asking.client.stopped.set()
+        if self.asking.judges is not None:
+            self.asking.judges.stop()
 
     def _one(self, index: int, sample: Sample, repeat: int) -> None:
         asking = self.asking
@@ -234,10 +252,8 @@ class Run:
                 self.changed += 1
             return False
         prediction = earlier.predictions[key]
-        score = score_record(
-            self.asking.benchmark, sample, repeat, prediction["reply"], self.asking.filter
-        )
-        if key not in earlier.scored:
+        score = self._score(sample, repeat, prediction["reply"])
+        if score != earlier.scores.get(key):
             self.asking.scores.append(score)
         self._count(prediction["status"], score["metrics"], kept=True)
         return True
@@ -261,10 +277,14 @@ class Run:
         )
         metrics: Mapping[str, float] = {}
         if reply.status in SCORED:
-            score = score_record(asking.benchmark, sample, repeat, reply.text, asking.filter)
+            score = self._score(sample, repeat, reply.text)
             asking.scores.append(score)
             metrics = score["metrics"]
         self._count(reply.status, metrics, requests=reply.attempts)
+
+    def _score(self, sample: Sample, repeat: int, text: str) -> dict[str, Any]:
+        asking = self.asking
+        return score_record(asking.benchmark, sample, repeat, text, asking.filter, asking.judges)
 
     def _count(
         self,
@@ -342,18 +362,27 @@ def prediction_record(
         "error": reply.error,
         "media": [attachment.note for attachment in attachments],
         "question": text_of(sample.messages),
+        **_turns(sample),
         "target": sample.target,
         "choices": list(sample.choices),
         "metadata": dict(sample.metadata),
     }
 
 
+def _turns(sample: Sample) -> dict[str, Any]:
+    """All turns in words, where there are more than the question."""
+    if [message.role for message in sample.messages] == ["user"]:
+        return {}
+    return {"turns": [[message.role, content_text(message)] for message in sample.messages]}
+
+
 def sample_of(record: Mapping[str, Any]) -> Sample:
-    """The sample that a prediction record tells of, without its messages."""
+    """The sample that a prediction record tells of, the words of its messages alone."""
+    turns = record.get("turns") or [["user", record["question"]]]
     return Sample(
         id=record["id"],
         subset=record["subset"],
-        messages=(),
+        messages=tuple(Message(role, text) for role, text in turns),
         target=record["target"],
         choices=tuple(record["choices"]),
         metadata=record["metadata"],

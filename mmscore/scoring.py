@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 from mmscore import _core
 from mmscore.errors import DataError
+from mmscore.metrics import bleu_list, rouge_list
 
 Options = int | Sequence[str] | Mapping[str, str]
 """The options of one question: how many, their texts, or letters with texts."""
@@ -46,8 +47,8 @@ def score_replies(
 
     Returns:
         `{"extracted": answer, metric: score}` for each reply. `extracted` is "" where nothing
-        could be read. `accuracy` is None, not 0, where a
-            multiple-choice target is empty or a list of several.
+        could be read. `accuracy` is None, not 0, where a multiple-choice target is empty or a
+        list of several, as the reference leaves such a sample out.
 
     Raises:
         ValueError: The benchmark is unknown, or its options are missing.
@@ -87,7 +88,7 @@ def _score_choices(replies: Sequence[str], targets: Targets, choices: Choices) -
         counts: int | list[int] = choices
     else:
         counts = [_count(options) for options in _one_for_each(choices, len(replies))]
-    single = [_single(target) for target in targets]
+    single = [it if isinstance(it, str) else _single(it) for it in targets]
     return [
         {"extracted": extracted, "accuracy": accuracy}
         for extracted, _, accuracy in _core.score_choices(replies, single, counts, "en", False)
@@ -102,10 +103,17 @@ def _score_options(replies: Sequence[str], targets: Targets, choices: Choices) -
     ]
 
 
-def _single(target: str | Sequence[str]) -> str:
+def _score_texts(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Row]:
+    references = [t if isinstance(t, str) else _single(t) for t in targets]
+    both = zip(bleu_list(replies, references), rouge_list(replies, references), strict=True)
+    return [
+        {"extracted": reply, **orders, **overlaps}
+        for reply, (orders, overlaps) in zip(replies, both, strict=True)
+    ]
+
+
+def _single(target: Sequence[str]) -> str:
     """The one reference answer; "" where there is none or more than one, which is not scored."""
-    if isinstance(target, str):
-        return target
     answers = {answer.strip() for answer in target} - {""}
     return answers.pop() if len(answers) == 1 else ""
 
@@ -116,7 +124,7 @@ def _one_for_each(choices: Choices, replies: int) -> Sequence[Options]:
         case None:
             raise ValueError("the options of the questions are missing, pass `choices`")
         case int() | Mapping() | [str(), *_]:
-            return [choices] * replies
+            return [cast(Options, choices)] * replies
         case _ if len(choices) != replies:
             raise DataError(_unlike(len(choices), "sets of options", replies))
         case _:
@@ -143,6 +151,7 @@ SCORERS: Mapping[str, Callable[[Sequence[str], Targets, Choices], list[Row]]] = 
     "slake": _score_slake,
     "count_qa": _score_counts,
     "pmc_vqa": _score_pmc_vqa,
+    "general_vqa": _score_texts,
     "general_vmcq": _score_choices,
     "tsv_mcq": _score_options,
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mmscore import _core
 from mmscore.errors import DataError, MediaError
+from mmscore.rows import Cell
 from mmscore.wording import shown
 
 
@@ -115,6 +116,34 @@ class BytesSource:
     def read(self) -> bytes:
         """The bytes."""
         return self.data
+
+
+@dataclass(frozen=True, slots=True)
+class CellSource:
+    """A large cell that was left in its Parquet file.
+
+    Attributes:
+        name: File, row and column.
+        cell: The cell.
+    """
+
+    name: str
+    cell: Cell = field(repr=False, compare=False)
+
+    def exists(self) -> bool:
+        """Always: the row holds it."""
+        return True
+
+    def read(self) -> bytes:
+        """The cell's bytes, read from the file now.
+
+        Raises:
+            DataError: The file is gone, was changed, or is damaged at that place.
+        """
+        held = self.cell.read()
+        if not isinstance(held, bytes):
+            raise MediaError(f"{self.name} holds a text, expected bytes")
+        return held
 
 
 @dataclass(frozen=True, slots=True)

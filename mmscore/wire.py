@@ -35,9 +35,14 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request: what is sent, and the hash by which a resumed run knows it again."""
+    """One request.
 
-    body: bytes
+    Attributes:
+        body: The pieces of the body, in order; media are shared, not copied, between requests.
+        hash: What a resumed run knows it by.
+    """
+
+    body: tuple[bytes, ...]
     hash: str
 
 
@@ -61,9 +66,9 @@ def build_request(
         # A lone surrogate has no UTF-8, but JSON can spell it.
         pieces = _split(json.dumps(body, separators=(",", ":")), len(media))
     return Request(
-        body=_join(pieces, [medium.payload for medium in media]),
+        body=_between(pieces, [medium.payload for medium in media]),
         hash=hashlib.sha256(
-            _join(pieces, [b"sha256:" + medium.digest.encode() for medium in media])
+            b"".join(_between(pieces, [b"sha256:" + medium.digest.encode() for medium in media]))
         ).hexdigest(),
     )
 
@@ -85,6 +90,13 @@ def text_of(messages: Sequence[Message]) -> str:
         if message.role == "user":
             return content_text(message)
     return ""
+
+
+def rendered(messages: Sequence[Message]) -> str:
+    """All turns as one text, the way EvalScope 1.14.1 shows a question to a judge."""
+    return "\n\n".join(
+        f"**{message.role.capitalize()}**: {content_text(message)}" for message in messages
+    )
 
 
 def content_text(message: Message) -> str:
@@ -132,8 +144,8 @@ def _split(text: str, count: int) -> list[bytes]:
     return pieces
 
 
-def _join(pieces: Sequence[bytes], between: Sequence[bytes]) -> bytes:
-    joined = [pieces[0]]
-    for payload, piece in zip(between, pieces[1:], strict=True):
-        joined += (payload, piece)
-    return b"".join(joined)
+def _between(pieces: Sequence[bytes], payloads: Sequence[bytes]) -> tuple[bytes, ...]:
+    laid = [pieces[0]]
+    for payload, piece in zip(payloads, pieces[1:], strict=True):
+        laid += (payload, piece)
+    return tuple(laid)

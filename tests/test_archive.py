@@ -181,11 +181,13 @@ archives = st.lists(st.tuples(names, contents, methods), max_size=8)
 
 def is_file(name: str) -> bool:
     parts = name.split("/")
-    return bool(parts[-1]) and not parts[-1].startswith("._") and "__MACOSX" not in parts
+    companion = parts[-1].startswith("._") or name.startswith("__MACOSX/")
+    return bool(parts[-1]) and not companion
 
 
 def leads_out(name: str) -> bool:
-    return name.startswith("/") or ".." in name.split("/") or name[1:2] == ":"
+    drive = name[:1].isascii() and name[:1].isalpha() and name[1:2] == ":"
+    return name.startswith("/") or ".." in name.split("/") or drive
 
 
 @given(archives, st.binary(max_size=30), st.binary(max_size=30))

@@ -34,7 +34,7 @@ from mmscore.client import Client, Service, completions_url, hint_for, retry_aft
 from mmscore.errors import ConfigError
 from mmscore.records import Reply, Usage
 
-BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
+BODY = (b'{"model":"m","messages":[{"role":"user",', b'"content":"hi"}]}')
 
 
 def ask(url: str, **options: Any) -> Reply:

@@ -102,7 +102,7 @@ def check(case: dict[str, Any]) -> None:
     assert len([line for line in drafted.warnings if "no medium for" in line]) == len(warned)
     if "wire" in case:
         media = [attach(medium) for medium in media_of(drafted.messages)]
-        sent = json.loads(build_request("m", drafted.messages, media, {}).body)
+        sent = json.loads(b"".join(build_request("m", drafted.messages, media, {}).body))
         assert sent["messages"] == case["wire"]
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmscore.benchmarks import general_vmcq, general_vqa, slake, tsv_mcq, tsv_vqa
+from mmscore.benchmarks import (
+    count_qa,
+    general_vmcq,
+    general_vqa,
+    pmc_vqa,
+    slake,
+    tsv_mcq,
+    tsv_vqa,
+)
 from mmscore.benchmarks.base import Benchmark
 from mmscore.benchmarks.own_file import SUFFIX, load_benchmark
 from mmscore.config import nearest_hint
@@ -12,7 +20,7 @@ from mmscore.errors import ConfigError
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK
-    for module in (slake, general_vqa, general_vmcq, tsv_mcq, tsv_vqa)
+    for module in (slake, pmc_vqa, count_qa, general_vqa, general_vmcq, tsv_mcq, tsv_vqa)
 }
 
 

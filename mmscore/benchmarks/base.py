@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mmscore.archive import Archive
-from mmscore.records import Extracted, Sample
+from mmscore.records import Extracted, Sample, Source
 
 
 class Files(Protocol):
@@ -30,6 +30,12 @@ class Files(Protocol):
 
     def has(self, file: str) -> bool:
         """Whether the data set holds that file or folder."""
+
+    def matching(self, pattern: str) -> list[str]:
+        """The data set's files that fit a pattern (`data/test-*.parquet`), sorted."""
+
+    def beside(self, table: str, path: str) -> Source | None:
+        """The medium that a path in a table names; None where the user's folders hold it."""
 
     def archive(self, file: str) -> Archive:
         """A zip of the data set, or the unpacked folder of the same name."""
@@ -61,12 +67,17 @@ class Dataset:
     Attributes:
         modelscope: Its id on ModelScope.
         huggingface: Its id on Hugging Face.
-        files: The files a run needs, archives included.
+        files: The files a run needs, archives included; a `*` stands for several.
     """
 
     modelscope: str
     huggingface: str
     files: tuple[str, ...]
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """Hub -> the data set's id there."""
+        return {"modelscope": self.modelscope, "hf": self.huggingface}
 
 
 @dataclass(frozen=True, slots=True)

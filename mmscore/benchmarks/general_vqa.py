@@ -18,7 +18,7 @@ from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
 from mmscore.messages import read_messages
-from mmscore.metrics import bleu, rouge
+from mmscore.metrics import BLEU_KEYS, ROUGE_KEYS, bleu, rouge
 from mmscore.placeholders import KINDS, PLACEHOLDER, cells, is_media_column, numbers_in, parts_of
 from mmscore.records import Extracted, Sample
 from mmscore.sources import Roots
@@ -27,8 +27,6 @@ from mmscore.wording import what
 SPLIT = "test"
 EXTRA = frozenset({"strict", "split"})
 
-BLEU = tuple(f"bleu-{order}" for order in range(1, 5))
-ROUGE = tuple(f"Rouge-{kind}-{part}" for kind in "12L" for part in "RPF")
 PRIMARY = "Rouge-L-R"
 
 
@@ -131,14 +129,13 @@ def parse(reply: str, sample: Sample) -> Extracted:
 
 
 def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
-    """ROUGE and BLEU of the reply against the one answer."""
+    """BLEU and ROUGE of the reply against the one answer, in the order of the reference's table."""
     if sample.target is None:
         return {}
-    found = {**rouge(answer or "", sample.target), **bleu(answer or "", sample.target)}
-    return {name: found[name] for name in METRICS}
+    return {**bleu(answer or "", sample.target), **rouge(answer or "", sample.target)}
 
 
-METRICS = (PRIMARY, *(name for name in ROUGE if name != PRIMARY), *BLEU)
+METRICS = (PRIMARY, *(name for name in ROUGE_KEYS if name != PRIMARY), *BLEU_KEYS)
 
 BENCHMARK = Benchmark(
     name="general_vqa",

@@ -16,12 +16,21 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 from mmscore.errors import DataError
-from mmscore.rows.base import LATE_BYTES, Cell, Row, Want, require_columns
+from mmscore.rows.base import LATE_BYTES, Cell, Row, Want, require_columns, split_parts
 from mmscore.rows.objects import read_json, read_jsonl
 from mmscore.rows.parquet import read_parquet
 from mmscore.rows.tables import read_csv, read_tsv
 
-__all__ = ["LATE_BYTES", "READERS", "Cell", "Row", "read", "require_columns", "require_unique"]
+__all__ = [
+    "LATE_BYTES",
+    "READERS",
+    "Cell",
+    "Row",
+    "read",
+    "require_columns",
+    "require_unique",
+    "split_parts",
+]
 
 READERS: dict[str, Callable[[Path, Want], Iterator[Row]]] = {
     ".json": read_json,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from mmscore.errors import DataError
 
@@ -104,3 +105,46 @@ def require_columns(names: Iterable[str], found: Iterable[str], place: str) -> N
         hint = f"did you mean `{folded[near[0]]}`?" if near else None
         columns = ", ".join(f"`{other}`" for other in found) or "none"
         raise DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
+
+
+PART = re.compile(r"(?P<split>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?:-[0-9a-f]+)?")
+"""The stem of a file that holds one part of a split, as the `datasets` library names it."""
+
+
+def split_parts(files: Iterable[str], split: str, place: str) -> list[str]:
+    """The files of a split in order: `test-00000-of-00002.parquet` ..., or `test.parquet` alone.
+
+    Args:
+        files: File names or paths with `/`, as a folder or a hub lists them, of one format.
+        split: The split.
+        place: The folder or repository, as the error names it.
+
+    Returns:
+        The names as they were given; empty where there is none.
+
+    Raises:
+        DataError: Parts are missing, which are named, or there are two sets of parts.
+    """
+    files = list(files)
+    whole = [file for file in files if PurePosixPath(file).stem == split]
+    parts: dict[tuple[int, int], str] = {}
+    for file in files:
+        match = PART.fullmatch(PurePosixPath(file).stem)
+        if match is None or match["split"] != split:
+            continue
+        part = int(match["part"]), int(match["parts"])
+        if part in parts:
+            raise DataError(f"{place} holds a part twice, `{parts[part]}` and `{file}`")
+        parts[part] = file
+    totals = {total for _, total in parts}
+    if len(whole) + len(totals) > 1:
+        found = ", ".join(f"`{file}`" for file in [*whole, *parts.values()][:5])
+        raise DataError(f"{place} holds split `{split}` more than once: {found}")
+    for total in totals:
+        missing = [part for part in range(total) if (part, total) not in parts]
+        if missing:
+            raise DataError(
+                f"{place} holds {len(parts)} of {total} parts of split `{split}`, "
+                f"part {missing[0]:05d} is missing"
+            )
+    return whole or [parts[part] for part in sorted(parts)]

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -41,10 +40,12 @@ class Dialect:
     def __init__(self, delimiter: bytes) -> None:
         self.delimiter = delimiter
         self.opening = delimiter + b'"'
+        self.is_prose = delimiter == b","
         mark = re.escape(delimiter)
-        self.cell = re.compile(
-            rb'(?:"((?:[^"]++|"")*+)"([^%b]*+)|([^%b]*+))(%b?)' % (mark, mark, mark)
-        )
+        quoted, plain = rb'"((?:[^"]++|"")*+)"([^%b]*+)' % mark, rb"([^%b]*+)" % mark
+        self.cell = re.compile(rb"(?:%b|%b)(%b?)" % (quoted, plain, mark))
+        cell = rb"(?:%b|(?!\")%b)" % (quoted, plain)
+        self.closed = re.compile(rb"%b(?:%b%b)*+" % (cell, mark, cell))
 
     def behind_quote(self, raw: bytes, at: int) -> int:
         """The index behind the first quote that opens a cell at or after `at`, -1 if none does."""
@@ -55,6 +56,8 @@ class Dialect:
 
     def ends_inside(self, raw: bytes, inside: bool) -> bool:
         """Whether a quoted cell is open at the end of a line, given whether one was before it."""
+        if not inside and self.closed.fullmatch(raw):
+            return False
         at = 0 if inside else self.behind_quote(raw, 0)
         while at >= 0:
             closed = CLOSING.match(raw, at)
@@ -68,29 +71,29 @@ class Dialect:
         closed = CLOSING.match(raw)
         return closed is not None and bool(raw[closed.end() :].split(self.delimiter, 1)[0].strip())
 
-    def count(self, raw: bytes, first: bytes) -> int:
-        """How many cells a line has if its quotes are text.
+    def looks_whole(self, raw: bytes, width: int) -> bool:
+        """Whether a line taken by itself, its quotes as text, is a row of that many cells.
 
-        A delimiter before a blank is prose ("yes, it is") unless the first line of the record has
-        one too.
+        Two quotes in a row are the work of a writer that quotes, and a comma before a blank is
+        prose ("yes, it is"), so neither is found in a row that a stray quote swallowed.
         """
-        prose = self.delimiter + b" "
-        blanks = 0 if prose in first else raw.count(prose)
-        return raw.count(self.delimiter) + 1 - blanks
+        return (
+            width > 1
+            and b'""' not in raw
+            and raw.count(self.delimiter) - raw.count(b", ") * self.is_prose == width - 1
+        )
 
     def cells(self, raw: bytes) -> list[bytes]:
         """The cells of a whole record, unquoted."""
         if self.behind_quote(raw, 0) < 0:
             return raw.split(self.delimiter)
-        cells, at = [], 0
-        while True:
-            match = self.cell.match(raw, at)
-            assert match is not None  # the unquoted form matches anything
-            quoted, behind, plain, delimiter = match.groups()
-            cells.append(plain if quoted is None else _unquoted(quoted) + behind)
-            if not delimiter:
-                return cells
-            at = match.end()
+        found = self.cell.findall(raw)
+        if len(found) > 1 and not found[-2][3]:
+            found.pop()  # the nothing behind the last cell, which no delimiter announces
+        return [
+            _unquoted(quoted) + behind if quoted or behind else plain
+            for quoted, behind, plain, _ in found
+        ]
 
 
 def _unquoted(raw: bytes) -> bytes:
@@ -186,14 +189,14 @@ def _whole(line: Record, file: TextFile, dialect: Dialect, width: int) -> Record
     Raises:
         DataError: The quote is a stray one. The file then goes on behind the line that holds it.
     """
-    if not dialect.ends_inside(line.raw, inside=False):
+    if dialect.behind_quote(line.raw, 0) < 0 or not dialect.ends_inside(line.raw, inside=False):
         return line
     parts, length = [line.raw, line.end], len(line.raw) + len(line.end)
-    alike = width > 1 and dialect.count(line.raw, line.raw) == width
+    alike = dialect.looks_whole(line.raw, width)
     for last in file:
         parts += [last.raw, last.end]
         length += len(last.raw) + len(last.end)
-        alike = alike and dialect.count(last.raw, line.raw) == width
+        alike = alike and dialect.looks_whole(last.raw, width)
         closed = not dialect.ends_inside(last.raw, inside=True)
         if alike and (closed or last.place.number - line.place.number >= SWALLOWED_LINES):
             what = f"swallows the lines to {last.place.number}, which look like whole rows"
@@ -204,7 +207,7 @@ def _whole(line: Record, file: TextFile, dialect: Dialect, width: int) -> Record
             what = f"ends in line {last.place.number} amid text"
             raise _stray_quote(line, file, what)
         if closed:
-            place = replace(line.place, length=length - len(last.end))
+            place = line.place._replace(length=length - len(last.end))
             return Record(b"".join(parts[:-1]), last.end, place)
     raise _stray_quote(line, file, "never ends")
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from mmscore.errors import DataError
 
@@ -29,8 +28,7 @@ NOT_TEXT = {
 """What a file that is not rows of UTF-8 text begins with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a record lies in a text file, to be read again.
 
     Attributes:
@@ -70,8 +68,7 @@ class Place:
         return Record(raw, b"", self)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One line, or the lines of one record.
 
     Attributes:

@@ -76,12 +76,13 @@ impl CountRule {
 /// of any script, so `-5` is 5, `3.7` is 3 and `1,024` is 1.
 ///
 /// # Errors
-/// [`Error::CountTooLong`] where Python's `int` refuses the run for its length.
+/// [`Error::IntegerTooLong`] where Python's `int` refuses the run for its length.
 pub fn count(reply: &str) -> Result<(Option<String>, CountRule)> {
     let Some(start) = reply.find(pystr::is_decimal) else { return Ok((None, CountRule::None)) };
     let (before, rest) = reply.split_at(start);
     let run = rest.chars().take_while(|char| pystr::is_decimal(*char));
-    let digits = pystr::decimal_digits(run.clone()).map_err(|_| Error::CountTooLong {
+    let digits = pystr::decimal_digits(run.clone()).map_err(|_| Error::IntegerTooLong {
+        place: "reply",
         digits: run.count(),
         limit: pystr::MAX_INTEGER_DIGITS,
     })?;

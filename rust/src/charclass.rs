@@ -7,9 +7,35 @@ mod tables;
 
 use std::cmp::Ordering;
 
-/// `str.isspace`, `str.split`, `str.strip`, `\s` of `re`: White_Space and U+001C..U+001F.
+/// `str.isspace`, `str.split`, `str.strip`, `\s` of `re`: `White_Space` and U+001C..U+001F.
 pub(crate) fn python_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
+}
+
+/// `str.split()`: hands each word between white space to `sink`.
+pub(crate) fn python_split<'a>(text: &'a str, mut sink: impl FnMut(&'a str)) {
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        // All other white space starts with one of these bytes.
+        let space = match byte {
+            b'\t'..=b'\r' | 0x1c..=b' ' => 1,
+            0xC2 | 0xE1..=0xE3 => {
+                char_at(text, at).filter(|&c| python_space(c)).map_or(0, char::len_utf8)
+            }
+            _ => 0,
+        };
+        if space > 0 {
+            if start < at {
+                sink(slice(text, start, at));
+            }
+            start = at + space;
+        }
+        at += space.max(1);
+    }
+    if start < at {
+        sink(slice(text, start, at));
+    }
 }
 
 /// `\w` of `re`: `str.isalnum` or the underscore, so marks and circled letters are out.
@@ -22,7 +48,14 @@ pub(crate) fn python_word(c: char) -> bool {
     c.is_alphanumeric() && !circled_letter && !in_ranges(c, tables::MARKS)
 }
 
-/// `\s` of `regex`: White_Space and nothing else.
+/// `str.islower` of one character in the reference's Unicode 14; Unicode changed six since.
+pub(crate) fn python_lower(c: char) -> bool {
+    let was_lower = c == '\u{295}';
+    let became_lower = matches!(c, '\u{10FC}' | '\u{A7F2}'..='\u{A7F4}' | '\u{AB69}');
+    was_lower || (c.is_lowercase() && !became_lower)
+}
+
+/// `\s` of `regex`: `White_Space` and nothing else.
 pub(crate) fn regex_space(c: char) -> bool {
     c.is_whitespace()
 }

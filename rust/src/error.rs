@@ -42,9 +42,11 @@ pub enum Error {
 
     /// A count is longer than Python's `int` reads, so the reference cannot score it either.
     #[error(
-        "the first integer of the reply has {digits} digits, more than the {limit} that `int` reads"
+        "the integer of the {place} has {digits} digits, more than the {limit} that `int` reads"
     )]
-    CountTooLong {
+    IntegerTooLong {
+        /// `reply` or `target`.
+        place: &'static str,
         /// The digits, leading zeros included.
         digits: usize,
         /// The most that are read.

@@ -1,6 +1,6 @@
 //! Length of the longest common subsequence, 64 columns at a time.
 //!
-//! Hyyrö (2004), Bit-parallel LCS-length computation revisited: a row of the table is a bit vector
+//! Bit-parallel LCS-length computation revisited (AWOCA 2004): a row of the table is a bit vector
 //! `v`, and the next row is `(v + (v & m)) | (v & !m)`, where `m` marks the columns that match. Of a
 //! rare token only the words that hold a match, and those a carry runs into, are touched, so the work
 //! is bounded by rows times words and far less for natural text.
@@ -53,6 +53,8 @@ struct Matches {
     starts: Vec<usize>,
     /// Word and bits of the columns a token occurs in: by token, then by word.
     entries: Vec<(usize, u64)>,
+    /// Per token that occurs in many words, all its words; empty for the others.
+    dense: Vec<Vec<u64>>,
 }
 
 impl Matches {
@@ -72,41 +74,102 @@ impl Matches {
             }
         }
         starts.resize(kinds + 1, entries.len());
-        Self { words, starts, entries }
+        let mut matches = Self { words, starts, entries, dense: Vec::new() };
+        matches.dense = (0..kinds).map(|token| matches.all_words(token)).collect();
+        matches
+    }
+
+    /// All words of a token, if it occurs in at least a quarter of them; at most 256 tokens do.
+    fn all_words(&self, token: usize) -> Vec<u64> {
+        let entries = self.entries_of(token);
+        if entries.len() * 4 < self.words {
+            return Vec::new();
+        }
+        let mut words = vec![0; self.words];
+        for &(word, bits) in entries {
+            if let Some(cell) = words.get_mut(word) {
+                *cell = bits;
+            }
+        }
+        words
+    }
+
+    fn entries_of(&self, token: usize) -> &[(usize, u64)] {
+        let range = self.starts.get(token).zip(self.starts.get(token + 1));
+        range.and_then(|(&start, &end)| self.entries.get(start..end)).unwrap_or_default()
+    }
+
+    fn dense_row(&self, token: u32) -> Option<&[u64]> {
+        self.dense.get(token as usize).map(Vec::as_slice).filter(|words| !words.is_empty())
     }
 
     fn length(&self, rows: &[u32]) -> usize {
         let mut unmatched = vec![u64::MAX; self.words];
-        for &token in rows {
-            self.apply_row(token, &mut unmatched);
+        let mut rest = rows;
+        while let Some((&token, after)) = rest.split_first() {
+            rest = after;
+            let Some(first) = self.dense_row(token) else {
+                self.apply_sparse(token as usize, &mut unmatched);
+                continue;
+            };
+            let next = |at: usize| after.get(at).and_then(|&token| self.dense_row(token));
+            if let (Some(second), Some(third), Some(fourth)) = (next(0), next(1), next(2)) {
+                apply_four([first, second, third, fourth], &mut unmatched);
+                rest = after.get(3..).unwrap_or_default();
+            } else {
+                apply_one(first, &mut unmatched);
+            }
         }
         unmatched.iter().map(|word| word.count_zeros() as usize).sum()
     }
 
-    fn apply_row(&self, token: u32, unmatched: &mut [u64]) {
-        let token = token as usize;
-        let (Some(&start), Some(&end)) = (self.starts.get(token), self.starts.get(token + 1))
-        else {
-            return;
-        };
+    /// One row, only where its token occurs and where a carry runs on.
+    fn apply_sparse(&self, token: usize, unmatched: &mut [u64]) {
         let mut carry = false;
         let mut next = 0;
-        for &(word, bits) in self.entries.get(start..end).unwrap_or_default() {
+        for &(word, bits) in self.entries_of(token) {
             if carry {
                 carry = carry_into(unmatched.get_mut(next..word).unwrap_or_default());
             }
             let Some(cell) = unmatched.get_mut(word) else { return };
-            let hits = *cell & bits;
-            let (sum, over) = cell.overflowing_add(hits);
-            let (sum, over_again) = sum.overflowing_add(u64::from(carry));
-            *cell = sum | (*cell - hits);
-            carry = over | over_again;
+            (*cell, carry) = step(*cell, bits, carry);
             next = word + 1;
         }
         if carry {
             carry_into(unmatched.get_mut(next..).unwrap_or_default());
         }
     }
+}
+
+/// One row, word by word.
+fn apply_one(row: &[u64], unmatched: &mut [u64]) {
+    let mut carry = false;
+    for (cell, &bits) in unmatched.iter_mut().zip(row) {
+        (*cell, carry) = step(*cell, bits, carry);
+    }
+}
+
+/// Four rows in one go, so that each word is loaded once and the additions overlap.
+fn apply_four([a, b, c, d]: [&[u64]; 4], unmatched: &mut [u64]) {
+    let (mut carry_a, mut carry_b, mut carry_c, mut carry_d) = (false, false, false, false);
+    let rows = a.iter().zip(b).zip(c.iter().zip(d));
+    for (cell, ((&a, &b), (&c, &d))) in unmatched.iter_mut().zip(rows) {
+        let mut word = *cell;
+        (word, carry_a) = step(word, a, carry_a);
+        (word, carry_b) = step(word, b, carry_b);
+        (word, carry_c) = step(word, c, carry_c);
+        (word, carry_d) = step(word, d, carry_d);
+        *cell = word;
+    }
+}
+
+/// One word of the next row, and the carry out of it.
+#[inline]
+fn step(word: u64, matches: u64, carry: bool) -> (u64, bool) {
+    let hits = word & matches;
+    let (sum, over) = word.overflowing_add(hits);
+    let (sum, over_again) = sum.overflowing_add(u64::from(carry));
+    (sum | (word & !matches), over | over_again)
 }
 
 /// Adds a carry to words without matches; whether it is still there at their end.

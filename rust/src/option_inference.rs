@@ -2,7 +2,7 @@
 //!
 //! The rule of its `can_infer` as of 2026-08. Later steps run only where earlier ones are silent:
 //! a failed request says nothing of letters; a refusal declines; exactly one option letter among
-//! the words counts if it stands among the last five; a lone `Z` declines; the first
+//! the words counts if it first stands among the last four; a lone `Z` declines; the first
 //! `answer is X` with X from A to D counts if X is an option; and at last, in a reply of at most
 //! twice the length of all options, exactly one option whose text occurs in it.
 
@@ -22,7 +22,7 @@ const REFUSALS: [&str; 4] = [
 ];
 const PUNCTUATION: &str = ".()[],:;!*#{}";
 /// A letter counts among this many last words.
-const WINDOW: usize = 5;
+const LAST_WORDS: usize = 4;
 
 /// How an option was inferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn by_letter<'o, S: AsRef<str>>(
     match found {
         None => declined.then_some((DECLINED, OptionRule::Declined)),
         Some((letter, first)) => {
-            (!several && first + WINDOW > count).then_some((letter, OptionRule::Letter))
+            (!several && first + LAST_WORDS >= count).then_some((letter, OptionRule::Letter))
         }
     }
 }

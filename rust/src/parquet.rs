@@ -73,7 +73,8 @@ impl ParquetFile {
     /// How many rows the footer announces.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.metadata().row_groups().iter().map(|group| to_size(group.num_rows())).sum()
+        let counts = self.metadata().row_groups().iter().map(|group| to_size(group.num_rows()));
+        counts.fold(0, u64::saturating_add)
     }
 
     /// Whether the file has no row.
@@ -142,13 +143,13 @@ impl ParquetFile {
 
     /// The row group of a row, and the row in it.
     fn locate(&self, leaf: usize, row: u64) -> Result<(usize, usize)> {
-        let mut first = 0;
+        let mut within = row;
         for (number, group) in self.metadata().row_groups().iter().enumerate() {
             let count = to_size(group.num_rows());
-            if row - first < count {
-                return Ok((number, usize::try_from(row - first).unwrap_or(usize::MAX)));
+            if within < count {
+                return Ok((number, usize::try_from(within).unwrap_or(usize::MAX)));
             }
-            first += count;
+            within -= count;
         }
         Err(self.fault(Fault::NoCell { row, column: self.leaf_name(leaf) }))
     }

@@ -1,6 +1,6 @@
 //! Sentence boundaries as NLTK 3.10.4's `sent_tokenize` finds them with its English model.
 //!
-//! The method is Kiss and Strunk (2006), Unsupervised Multilingual Sentence Boundary Detection.
+//! The method is that of Unsupervised Multilingual Sentence Boundary Detection.
 //! A mark `.`, `?` or `!` before white space or punctuation is a candidate; the words on both sides
 //! of it decide. Every character is looked at a bounded number of times.
 
@@ -9,10 +9,10 @@ mod lexicon;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::charclass::{char_at, python_space, regex_decimal, regex_space, regex_word, slice};
-use lexicon::{
-    ABBREVIATION, COLLOCATION, LOWER, LOWER_FIRST, Lexicon, STARTER, UPPER, UPPER_INSIDE,
+use crate::charclass::{
+    char_at, python_lower, python_space, regex_decimal, regex_space, regex_word, slice,
 };
+use lexicon::{ABBREVIATION, LOWER, LOWER_FIRST, Lexicon, STARTER, UPPER, UPPER_INSIDE};
 
 /// What a token made only of digits, separators and signs is looked up as.
 const NUMBER: &str = "##number##";
@@ -304,7 +304,7 @@ impl<'a> Token<'a> {
     }
 
     fn starts_lower(&self) -> bool {
-        self.text.chars().next().is_some_and(char::is_lowercase)
+        self.text.chars().next().is_some_and(python_lower)
     }
 
     /// The decision about this token once the next one is known (sections 4.1 to 4.3 of the paper).
@@ -314,7 +314,7 @@ impl<'a> Token<'a> {
         }
         let own_type = self.type_without_period(true);
         let next_type = next.type_without_period(false);
-        if lexicon.bits(&format!("{own_type}\t{next_type}")) & COLLOCATION != 0 {
+        if lexicon.is_collocation(&own_type, &next_type) {
             return false;
         }
         let known = lexicon.bits(&next_type);

@@ -5,7 +5,7 @@
 //! longest common subsequence runs over the whole texts, and F has `1e-8` in its denominator, so a
 //! perfect F is 0.999999995. A text with a Chinese character is cut by jieba, any other at white space.
 
-use crate::charclass::{char_at, python_space, slice};
+use crate::charclass::{char_at, python_space, python_split, slice};
 use crate::jieba::{Segmenter, contains_chinese};
 use crate::lcs;
 use crate::tokens::Vocabulary;
@@ -145,56 +145,97 @@ fn tokens(text: &str, push: &mut impl FnMut(&str)) {
     let broken = with_line_breaks(text);
     let text = broken.as_deref().unwrap_or(text).trim_end_matches(python_space);
     for line in text.split('\n').filter(|line| !line.is_empty()) {
-        let mut words = line.split(python_space).filter(|word| !word.is_empty()).peekable();
-        if words.peek().is_none() {
+        let mut blank = true;
+        python_split(line, |word| {
+            blank = false;
+            push(word);
+        });
+        if blank {
             push("");
         }
-        words.for_each(&mut *push);
     }
 }
+
+/// A mark after which the line breaks if a fitting character follows.
+struct Break {
+    /// Class of the bytes a mark can start with.
+    first: u8,
+    /// Length of the mark at the start of a text, 0 if there is none.
+    length: fn(&str) -> usize,
+    follows: fn(char) -> bool,
+}
+
+const END: u8 = 1;
+const PERIOD: u8 = 2;
+const ELLIPSIS: u8 = 4;
+
+/// The class of each byte; `。`, `！` and `？`, and `…` start with the ones above 0x7F.
+const CLASSES: [u8; 256] = {
+    let mut table = [0; 256];
+    #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+    {
+        table[b'?' as usize] = END;
+        table[0xE3] = END;
+        table[0xEF] = END;
+        table[b'.' as usize] = PERIOD;
+        table[0xE2] = ELLIPSIS;
+    }
+    table
+};
+
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or_default()
+}
+
+/// The breaks in the order they are made; each sees those made before.
+const BREAKS: [Break; 4] = [
+    Break {
+        first: END,
+        length: |rest| rest.chars().next().filter(|&c| ends_sentence(c)).map_or(0, char::len_utf8),
+        follows: no_closing_quote,
+    },
+    Break {
+        first: PERIOD,
+        length: |rest| if rest.starts_with("......") { 6 } else { 0 },
+        follows: no_closing_quote,
+    },
+    Break {
+        first: ELLIPSIS,
+        length: |rest| if rest.starts_with("……") { "……".len() } else { 0 },
+        follows: no_closing_quote,
+    },
+    Break { first: END, length: quoted_end, follows: |c| c != '，' && !ends_sentence(c) },
+];
 
 /// The text with a line break after each end of a sentence that something follows; none if it has
 /// no such end.
 fn with_line_breaks(text: &str) -> Option<String> {
-    // First bytes of the marks in question.
-    if !text.bytes().any(|byte| matches!(byte, b'?' | b'.' | 0xE2 | 0xE3 | 0xEF)) {
-        return None;
-    }
-    let steps: [fn(&str) -> usize; 4] = [
-        |rest| rest.chars().next().filter(|&c| ends_sentence(c)).map_or(0, char::len_utf8),
-        |rest| if rest.starts_with("......") { 6 } else { 0 },
-        |rest| if rest.starts_with("……") { "……".len() } else { 0 },
-        quoted_end,
-    ];
+    let seen = text.bytes().fold(0, |seen, byte| seen | class(byte));
     let mut broken = None;
-    for (index, step) in steps.into_iter().enumerate() {
-        let quoted = index + 1 == steps.len();
-        let follows = |c: char| {
-            if quoted { c != '，' && !ends_sentence(c) } else { !matches!(c, '”' | '’') }
-        };
-        broken = break_after(broken.as_deref().unwrap_or(text), step, follows).or(broken);
+    for rule in BREAKS.iter().filter(|rule| rule.first & seen != 0) {
+        broken = break_after(broken.as_deref().unwrap_or(text), rule).or(broken);
     }
     broken
 }
 
 /// Breaks the line after each mark that a fitting character follows; that character is passed over.
-fn break_after(
-    text: &str,
-    mark: fn(&str) -> usize,
-    follows: impl Fn(char) -> bool,
-) -> Option<String> {
+fn break_after(text: &str, rule: &Break) -> Option<String> {
     let mut out = String::new();
     let (mut copied, mut at) = (0, 0);
-    while let Some(c) = char_at(text, at) {
-        let end = at + mark(slice(text, at, text.len()));
-        match char_at(text, end).filter(|&next| end > at && follows(next)) {
+    let bytes = text.as_bytes();
+    while let Some(ahead) =
+        bytes.get(at..).and_then(|rest| rest.iter().position(|&byte| class(byte) & rule.first != 0))
+    {
+        at += ahead;
+        let end = at + (rule.length)(slice(text, at, text.len()));
+        match char_at(text, end).filter(|&next| end > at && (rule.follows)(next)) {
             Some(next) => {
                 out.push_str(slice(text, copied, end));
                 out.push('\n');
                 copied = end;
                 at = end + next.len_utf8();
             }
-            None => at += c.len_utf8(),
+            None => at += 1,
         }
     }
     if copied == 0 {
@@ -208,11 +249,15 @@ fn ends_sentence(c: char) -> bool {
     matches!(c, '。' | '！' | '？' | '?')
 }
 
+fn no_closing_quote(c: char) -> bool {
+    !matches!(c, '”' | '’')
+}
+
 /// Length of an end of a sentence and the closing quote after it.
 fn quoted_end(rest: &str) -> usize {
     let mut chars = rest.chars();
     let (Some(end), Some(quote)) = (chars.next(), chars.next()) else { return 0 };
-    if ends_sentence(end) && matches!(quote, '”' | '’') {
+    if ends_sentence(end) && !no_closing_quote(quote) {
         end.len_utf8() + quote.len_utf8()
     } else {
         0

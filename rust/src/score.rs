@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use crate::answer::{self, CountRule, LineRule};
 use crate::choice::{self, ChoiceRule, Question};
-use crate::normalize::normalize;
+use crate::normalize::Comparison;
 use crate::option_inference::{self, OptionRule};
 use crate::pystr::{self, Integer, NotAnInteger};
 use crate::{Error, Result};
@@ -84,9 +84,10 @@ pub fn score_lines<'r, S: AsRef<str>>(
     targets: &[S],
 ) -> Result<Vec<LineScore<'r>>> {
     same_length(replies.len(), targets.len(), "targets")?;
+    let mut comparison = Comparison::default();
     let score = |(reply, target): (&'r S, &S)| {
         let (extracted, rule) = answer::answer_line(reply.as_ref());
-        LineScore { extracted, rule, correct: normalize(extracted) == normalize(target.as_ref()) }
+        LineScore { extracted, rule, correct: comparison.equal(extracted, target.as_ref()) }
     };
     Ok(replies.iter().zip(targets).map(score).collect())
 }
@@ -140,11 +141,14 @@ fn score_count(reply: &str, target: &str) -> Result<CountScore> {
 /// Compares a count, as `str(int)` prints it, with a target that `int` reads.
 ///
 /// # Errors
-/// [`Error::TargetNotAnInteger`], and [`Error::TargetTooLarge`] where the target has no double.
+/// [`Error::TargetNotAnInteger`], [`Error::IntegerTooLong`], and [`Error::TargetTooLarge`] where the
+/// target has no double.
 pub fn match_count(count: Option<&str>, target: &str) -> Result<CountMatch> {
     let integer = pystr::parse_integer(target).map_err(|cause| match cause {
         NotAnInteger::Malformed => Error::TargetNotAnInteger(target.chars().take(80).collect()),
-        NotAnInteger::TooLong(digits) => Error::TargetTooLarge(digits),
+        NotAnInteger::TooLong(digits) => {
+            Error::IntegerTooLong { place: "target", digits, limit: pystr::MAX_INTEGER_DIGITS }
+        }
     })?;
     let Some(count) = count else { return Ok(CountMatch { exact: false, relaxed: false }) };
     let exact = !integer.negative && count == integer.digits;

@@ -16,6 +16,7 @@ from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vqa import BENCHMARK, METRICS, samples, understood
 from mmscore.errors import ConfigError, DataError
 from mmscore.hub import locate
+from mmscore.metrics import BLEU_KEYS, ROUGE_KEYS
 from mmscore.records import Sample, Text
 from mmscore.wire import media_of
 
@@ -220,7 +221,7 @@ def test_metrics_are_the_references_with_the_primary_first() -> None:
 def test_the_whole_reply_is_scored_against_the_only_answer() -> None:
     sample = Sample("1", "s", (), "the cat sat")
     values = BENCHMARK.score(BENCHMARK.parse("the cat sat", sample).value, sample)
-    assert [*values] == [*METRICS]
+    assert [*values] == [*BLEU_KEYS, *ROUGE_KEYS]  # the order of the reference's table
     assert values["Rouge-L-R"] == values["bleu-1"] == 1.0
     assert set(BENCHMARK.score("", sample).values()) == {0}
     assert BENCHMARK.score("anything", Sample("1", "s", (), None)) == {}

@@ -177,16 +177,12 @@ impl Cursors {
 impl Cursor {
     /// The length of the next value, which the caller then takes or skips.
     fn next_length(&mut self) -> Result<u32, Damage> {
-        let length = if self.left < 4 { None } else { Some(self.stream.length()?) };
-        let left = self.left.checked_sub(4).and_then(|left| Some(left - u64::from(length?)));
-        match (length, left) {
-            (Some(length), Some(left)) => {
-                self.left = left;
-                self.ordinal += 1;
-                Ok(length)
-            }
-            _ => Err(Damage::new("a value reaches beyond its page")),
-        }
+        let behind = || Damage::new("a value reaches beyond its page");
+        let left = self.left.checked_sub(4).ok_or_else(behind)?;
+        let length = self.stream.length()?;
+        self.left = left.checked_sub(u64::from(length)).ok_or_else(behind)?;
+        self.ordinal += 1;
+        Ok(length)
     }
 }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::statistics::Statistics;
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
 
 use super::value::{Late, Value};
 
-/// From this average size on, the values of a leaf are read on their own, in bytes.
+/// From this average size on, nulls not counted, the values of a leaf are read on their own.
 const LARGE: i64 = 4096;
 
 /// A leaf of bytes or text whose values are large.
@@ -156,7 +157,7 @@ fn is_large(metadata: &ParquetMetaData, leaf: &Type, number: usize) -> bool {
             || info.converted_type() == ConvertedType::NONE && info.logical_type_ref().is_none());
     let chunks = || metadata.row_groups().iter().filter_map(|group| group.columns().get(number));
     let size = chunks().fold(0_i64, |sum, chunk| sum.saturating_add(chunk.uncompressed_size()));
-    let count = chunks().fold(0_i64, |sum, chunk| sum.saturating_add(chunk.num_values()));
+    let count = chunks().fold(0_i64, |sum, chunk| sum.saturating_add(not_null(chunk)));
     is_bytes
         && size / count.max(1) >= LARGE
         && chunks().all(|chunk| {
@@ -170,6 +171,12 @@ fn is_large(metadata: &ParquetMetaData, leaf: &Type, number: usize) -> bool {
                 )
             })
         })
+}
+
+/// How many values of a chunk are not null, where its statistics tell, else how many there are.
+fn not_null(chunk: &ColumnChunkMetaData) -> i64 {
+    let nulls = chunk.statistics().and_then(Statistics::null_count_opt).unwrap_or(0);
+    chunk.num_values().saturating_sub(i64::try_from(nulls).unwrap_or(0)).max(0)
 }
 
 /// The struct that a column is, or that the elements of its list are.

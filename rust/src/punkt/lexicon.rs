@@ -1,5 +1,6 @@
 //! The word types Punkt's English model knows, as one sorted, searchable list.
 
+use std::cmp::Ordering;
 use std::io::Read as _;
 use std::sync::OnceLock;
 
@@ -16,7 +17,7 @@ pub(super) const ABBREVIATION: u8 = 16;
 /// Often starts a sentence.
 pub(super) const STARTER: u8 = 32;
 /// Two types, joined by a tab, that a period between them does not part.
-pub(super) const COLLOCATION: u8 = 64;
+const COLLOCATION: u8 = 64;
 
 /// Marks the byte that ends an entry and holds its bits.
 const ENTRY_END: u8 = 0x80;
@@ -39,15 +40,24 @@ impl Lexicon {
 
     /// The bits of a word type, 0 for an unknown one.
     pub(super) fn bits(&self, word_type: &str) -> u8 {
-        let sought = word_type.as_bytes();
+        self.find(|entry| entry.cmp(word_type.as_bytes()))
+    }
+
+    /// Whether two types are a collocation.
+    pub(super) fn is_collocation(&self, first: &str, second: &str) -> bool {
+        let parts = [first.as_bytes(), b"\t", second.as_bytes()];
+        self.find(|entry| entry.iter().cmp(parts.iter().copied().flatten())) & COLLOCATION != 0
+    }
+
+    fn find(&self, compare: impl Fn(&[u8]) -> Ordering) -> u8 {
         let (mut low, mut high) = (0, self.entries.len());
         while low < high {
             let middle = usize::midpoint(low, high);
             let Some((entry, bits)) = self.entry(middle) else { return 0 };
-            match entry.cmp(sought) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return bits,
+            match compare(entry) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return bits,
             }
         }
         0

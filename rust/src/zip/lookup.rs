@@ -22,9 +22,13 @@ pub(super) const MAX_MEMBERS: usize = 1 << MEMBER_BITS;
 
 impl Slot {
     pub(super) fn new(key: u64, name: &str, member: usize) -> Self {
-        let top_bits = |text| hash(key, text) >> (u64::BITS - HASH_BITS);
-        let (last_part, name) = (top_bits(name::last_part(name)), top_bits(name));
-        Self(last_part << (HASH_BITS + MEMBER_BITS) | name << MEMBER_BITS | member as u64)
+        let last_part = name::last_part(name);
+        let folder = name.len() - last_part.len();
+        let last_hash = hash(key, last_part);
+        let name_hash = hash(key ^ last_hash, name.get(..folder).unwrap_or_default());
+        let top_bits = |hash: u64| hash >> (u64::BITS - HASH_BITS);
+        let hashes = top_bits(last_hash) << HASH_BITS | top_bits(name_hash);
+        Self(hashes << MEMBER_BITS | member as u64)
     }
 
     fn member(self) -> usize {
@@ -80,11 +84,12 @@ fn hash(key: u64, text: &str) -> u64 {
         let high = (u128::from(left) * u128::from(right)) >> u64::BITS;
         left.wrapping_mul(right) ^ high as u64
     };
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let mut last = [0; 8];
+    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
     let mut state = key ^ (text.len() as u64).wrapping_mul(MULTIPLIER);
-    for chunk in text.as_bytes().chunks(8) {
-        let mut word = [0; 8];
-        word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
-        state = fold(state ^ u64::from_le_bytes(word), key | 1) ^ MULTIPLIER;
+    for word in words.iter().chain([&last]) {
+        state = fold(state ^ u64::from_le_bytes(*word), key | 1) ^ MULTIPLIER;
     }
     fold(state, MULTIPLIER)
 }

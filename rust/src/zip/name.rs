@@ -16,7 +16,11 @@ const CP437: [char; 128] = [
 
 /// The part of a stored name that counts: up to the first NUL.
 pub(super) fn cut_at_nul(stored: &[u8]) -> &[u8] {
-    stored.iter().position(|&byte| byte == 0).and_then(|nul| stored.get(..nul)).unwrap_or(stored)
+    // `contains` looks at a word at a time; next to no name needs more.
+    if !stored.contains(&0) {
+        return stored;
+    }
+    stored.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
 /// The name in text. Bytes that are not UTF-8 although the flag says so become U+FFFD, so one odd
@@ -35,15 +39,15 @@ fn from_cp437(byte: u8) -> char {
     upper.and_then(|index| CP437.get(index)).copied().unwrap_or(char::from(byte))
 }
 
-/// Whether a stored name is a file's: not a folder, not one of macOS's companions
-/// (`__MACOSX/...`, `._name`).
+/// Whether a stored name is a file's: not a folder, not one of macOS's companions (all that lies
+/// in `__MACOSX` at the top, and `._name` anywhere).
 pub(super) fn is_file(stored: &[u8]) -> bool {
     let stored = cut_at_nul(stored);
-    let is_separator = |&byte: &u8| byte == b'/' || byte == b'\\';
-    let last = stored.rsplit(is_separator).next().unwrap_or_default();
-    !last.is_empty()
-        && !last.starts_with(b"._")
-        && stored.split(is_separator).all(|part| part != b"__MACOSX")
+    let separator = stored.iter().rposition(|&byte| byte == b'/' || byte == b'\\');
+    let last = separator.and_then(|at| stored.get(at + 1..)).unwrap_or(stored);
+    let companion = last.starts_with(b"._")
+        || matches!(stored.strip_prefix(b"__MACOSX"), Some([b'/' | b'\\', ..]));
+    !last.is_empty() && !companion
 }
 
 /// The name with `/` between its parts and no leading `./`: the form suffixes are compared in.

@@ -5,4 +5,6 @@
 
 mod media;
 mod metrics;
+mod parquet;
+mod text;
 mod zip;

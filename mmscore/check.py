@@ -1,0 +1,286 @@
+"""The pre-flight: all that would spoil a run, found before any money is spent.
+
+Every medium of the run is read and decoded whole (a run itself only looks at the structure of what
+it sends), and one question is asked where an endpoint is given.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmscore.attach import Attacher
+from mmscore.benchmarks.base import Benchmark
+from mmscore.client import Client
+from mmscore.config import TaskConfig
+from mmscore.errors import DataError, Exit
+from mmscore.media import CheckedImage, base64_length, check_image
+from mmscore.records import SCORED, Media, Sample
+from mmscore.run import SILENT, Events, Plan, body_options, limits, look, service
+from mmscore.survey import Survey
+from mmscore.wire import build_request, media_of
+from mmscore.wording import shown
+
+SMALL_SIDE = 28
+"""Below this many pixels a side, some servers refuse an image or fail on it."""
+
+LARGE_BASE64 = 10_000_000
+"""Above this many characters, some endpoints refuse an image."""
+
+SENT_AS_THEY_ARE = frozenset({"image/jpeg", "image/png", "image/apng"})
+
+_SHOWN = 10
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a check found.
+
+    Attributes:
+        benchmark: The benchmark's name.
+        source: Where the data are.
+        counts: Subset -> samples the run would ask.
+        media: Distinct media by type.
+        media_bytes: The bytes of all of them.
+        smallest: Size and name of the image with the shortest side.
+        largest: Size and name of the image with most pixels.
+        endpoint: What the test request came to; None where no endpoint was given.
+        endpoint_failed: Whether it failed.
+        problems: What keeps a run from starting clean.
+        notes: What is odd and may be meant.
+    """
+
+    benchmark: str
+    source: str
+    counts: Mapping[str, int]
+    media: Counter[str] = field(default_factory=Counter)
+    media_bytes: int = 0
+    smallest: tuple[int, int, str] | None = None
+    largest: tuple[int, int, str] | None = None
+    endpoint: str | None = None
+    endpoint_failed: bool = False
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> Exit:
+        """0 only if a run would start clean."""
+        if self.endpoint_failed:
+            return Exit.ENDPOINT
+        return Exit.DATA if self.problems else Exit.COMPLETE
+
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        counted = {name: dict(values[name]) for name in ("counts", "media")}
+        return {**values, **counted, "clean": self.exit_code == Exit.COMPLETE}
+
+    def __str__(self) -> str:
+        """Return it as text."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.benchmark} in {self.source}"
+        subsets = ", ".join(f"{name} {count}" for name, count in self.counts.items())
+        yield f"  samples   {sum(self.counts.values())} ({subsets})"
+        types = ", ".join(f"{count} {mime}" for mime, count in self.media.most_common())
+        if types:
+            yield f"  media     {types}; {self.media_bytes / 1e6:.1f} MB"
+        if self.smallest and self.largest:
+            (w, h, small), (wide, high, large) = self.smallest, self.largest
+            yield f"  images    from {w}x{h} ({small}) to {wide}x{high} ({large})"
+        yield f"  endpoint  {self.endpoint or 'not asked: none given'}"
+        yield from (f"  note: {note}" for note in self.notes)
+        yield from (f"  problem: {problem}" for problem in self.problems)
+        count = len(self.problems)
+        yield f"{count} problem{'s' * (count > 1)}" if count else "a run would start clean"
+
+
+def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
+    """Look for all that would spoil a run of a benchmark.
+
+    Args:
+        task: The task as `run` would get it; without an endpoint nothing is asked.
+        name: The benchmark.
+        events: Who wants to hear of downloads.
+
+    Raises:
+        ConfigError: The benchmark, a subset or an option is unknown.
+        DataError: The data cannot be read at all.
+        HubError: They cannot be fetched.
+    """
+    plan = look(task, name, events)
+    found = Findings(name, plan.files.name, plan.planned)
+    _data_problems(found, plan.survey)
+    _option_notes(found, plan)
+    with closing(plan.files):
+        plan.files.expect(plan.sources())
+        _decode_all(found, plan)
+        if _endpoint_given(task):
+            _ask_one(found, plan)
+    return found
+
+
+def _data_problems(found: Findings, survey: Survey) -> None:
+    if not survey.lengths:
+        found.problems.append(f"0 samples in {found.source}")
+    if survey.duplicates:
+        found.problems.append(
+            f"{len(survey.duplicates)} sample ids occur twice: {_listed(survey.duplicates)}"
+        )
+    found.problems += survey.problems
+    for place, ids in survey.missing.items():
+        found.problems.append(f"{place} is missing; {_of_samples(ids)} show it")
+    if survey.missing and survey.tried:
+        found.problems.append(f"of the missing media, the first: {survey.tried}")
+    found.notes += _shortened(survey.warnings)
+
+
+def _option_notes(found: Findings, plan: Plan) -> None:
+    """Options that are alike, or that a multiple-choice question has only one of."""
+    alike, single = [], []
+    for _, sample, _ in plan.selection.items(plan.samples()):
+        if len(set(sample.choices)) < len(sample.choices):
+            alike.append(sample.id)
+        if len(sample.choices) == 1:
+            single.append(sample.id)
+    if alike:
+        found.notes.append(f"{_of_samples(alike)} have options that are alike")
+    if single:
+        found.notes.append(f"{_of_samples(single)} have one option only")
+
+
+@dataclass(slots=True)
+class _Oddities:
+    """Images that are sent all the same, and may not be what an endpoint takes."""
+
+    small: list[str] = field(default_factory=list)
+    heavy: list[str] = field(default_factory=list)
+    encoded: Counter[str] = field(default_factory=Counter)
+
+    def add(self, image: CheckedImage, length: int, name: str) -> None:
+        """Take an image in."""
+        if min(image.width, image.height) < SMALL_SIDE:
+            self.small.append(f"{name} ({image.width}x{image.height})")
+        if base64_length(length) > LARGE_BASE64:
+            self.heavy.append(name)
+        if image.mime not in SENT_AS_THEY_ARE:
+            self.encoded[image.mime] += 1
+
+    def notes(self) -> Iterator[str]:
+        """A sentence for each kind."""
+        if self.small:
+            yield (
+                f"{len(self.small)} images have a side under {SMALL_SIDE} pixels, which some "
+                f"servers refuse (--min-side {SMALL_SIDE} enlarges them): {_listed(self.small)}"
+            )
+        if self.heavy:
+            yield (
+                f"{len(self.heavy)} images are longer than {LARGE_BASE64 // 10**6} MB in base64, "
+                f"which some endpoints refuse (--max-image-bytes shrinks them): "
+                f"{_listed(self.heavy)}"
+            )
+        for mime, count in self.encoded.most_common():
+            yield f"{count} images are {mime} and are sent as JPEG or PNG"
+
+
+def _decode_all(found: Findings, plan: Plan) -> None:
+    shows: dict[Media, list[str]] = {}
+    for _, sample, _ in plan.selection.items(plan.samples()):
+        for medium in media_of(sample.messages):
+            if medium.source is not None and medium.source.name not in plan.survey.missing:
+                shows.setdefault(medium, []).append(sample.id)
+    oddities = _Oddities()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for medium, seen in zip(shows, pool.map(_decode, shows), strict=True):
+            name = medium.source.name if medium.source else ""
+            if isinstance(seen, str):
+                found.problems.append(f"{seen}; {_of_samples(shows[medium])} show it")
+                continue
+            length, image = seen
+            found.media_bytes += length
+            found.media[image.mime if image else medium.kind] += 1
+            if image is not None:
+                _note_size(found, image, name)
+                oddities.add(image, length, name)
+                found.notes += [f"{name}: {note}" for note in image.notes]
+    found.notes += oddities.notes()
+
+
+def _decode(medium: Media) -> tuple[int, CheckedImage | None] | str:
+    """Length and facts of a medium, or the sentence that says what is wrong with it."""
+    assert medium.source is not None
+    try:
+        data = medium.source.read()
+        if medium.kind == "image":
+            return len(data), check_image(data, name=medium.source.name)
+    except DataError as error:
+        return error.message
+    return (len(data), None) if data else f"`{medium.source.name}` is empty"
+
+
+def _note_size(found: Findings, image: CheckedImage, name: str) -> None:
+    size = (image.width, image.height, name)
+    if found.smallest is None or min(size[:2]) < min(found.smallest[:2]):
+        found.smallest = size
+    if found.largest is None or size[0] * size[1] > found.largest[0] * found.largest[1]:
+        found.largest = size
+
+
+def _endpoint_given(task: TaskConfig) -> bool:
+    variables = ("MMSCORE_API_URL", "OPENAI_BASE_URL")
+    return bool(task.api_url or any(os.environ.get(name) for name in variables))
+
+
+def _ask_one(found: Findings, plan: Plan) -> None:
+    """Send the first question whose media can be sent."""
+    attach = Attacher(limits(plan.task)).attach
+    with closing(Client(service(plan.task))) as client:
+        for _, sample, _ in plan.selection.items(plan.samples()):
+            try:
+                media = [attach(medium) for medium in media_of(sample.messages)]
+            except DataError:
+                continue  # told already
+            options = body_options(plan.task)
+            body = build_request(plan.task.model or "", sample.messages, media, options).body
+            _judge(found, plan.benchmark, client, sample, body)
+            return
+    found.endpoint = "not asked: no question can be sent"
+
+
+def _judge(
+    found: Findings, benchmark: Benchmark, client: Client, sample: Sample, body: Sequence[bytes]
+) -> None:
+    reply = client.ask(body)
+    place = f"{client.place}, model {client.service.model}"
+    if reply.status not in SCORED:
+        found.endpoint = f"{place}: failed"
+        found.endpoint_failed = True
+        found.problems.append(f"the endpoint {client.place} cannot be used: {reply.error}")
+        return
+    read = benchmark.parse(reply.text, sample).value
+    answer = "nothing" if read is None else shown(read)
+    found.endpoint = (
+        f"{place}: {reply.status} in {reply.seconds:.2f} s, replied {shown(reply.text)}, "
+        f"read as {answer}"
+    )
+
+
+def _of_samples(ids: list[str]) -> str:
+    many = "" if len(ids) == 1 else "s"
+    return f"sample{many} {', '.join(ids[:3])}{f' and {len(ids) - 3} more' if len(ids) > 3 else ''}"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _shortened(sentences: list[str]) -> list[str]:
+    more = len(sentences) - _SHOWN
+    return [*sentences[:_SHOWN], *([f"and {more} more of the kind"] if more > 0 else [])]

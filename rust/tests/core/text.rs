@@ -1,0 +1,192 @@
+//! Answers read and scored: the shared tables of cases, and properties that hold for any text.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use _core::answer::{answer_line, count};
+use _core::choice::{Language, Question, choice, clean_option};
+use _core::normalize::normalize;
+use _core::option_inference::infer_option;
+use _core::score::{match_count, score_choices, score_counts, score_lines};
+use _core::{Error, pystr};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn check(table: &str, read: impl Fn(&Value) -> Value) {
+    let rows: Vec<Value> = serde_json::from_str(table).unwrap();
+    assert!(!rows.is_empty());
+    for row in rows {
+        assert_eq!(read(&row["input"]), row["expected"], "{} ({})", row["input"], row["why"]);
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+#[test]
+fn normalizes_as_the_table_says() {
+    check(include_str!("../../../tests/cases/normalize.json"), |input| {
+        normalize(text(input)).into()
+    });
+}
+
+#[test]
+fn reads_answer_lines_as_the_table_says() {
+    check(include_str!("../../../tests/cases/answer_line.json"), |input| {
+        let (line, rule) = answer_line(text(input));
+        json!([line, rule.name()])
+    });
+}
+
+#[test]
+fn reads_counts_as_the_table_says() {
+    check(include_str!("../../../tests/cases/count.json"), |input| {
+        let (digits, rule) = count(text(input)).unwrap();
+        json!([digits, rule.name()])
+    });
+}
+
+#[test]
+fn reads_choices_as_the_table_says() {
+    check(include_str!("../../../tests/cases/choice.json"), |input| {
+        let question = Question {
+            choices: usize::try_from(input["choices"].as_u64().unwrap()).unwrap(),
+            language: text(&input["language"]).parse().unwrap(),
+            multiple: input["multiple"].as_bool().unwrap(),
+        };
+        let (labels, rule) = choice(text(&input["reply"]), question);
+        json!([labels, rule.name()])
+    });
+}
+
+#[test]
+fn infers_options_as_the_table_says() {
+    check(include_str!("../../../tests/cases/option.json"), |input| {
+        let options: Vec<(&str, &str)> = input["options"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|option| (text(&option[0]), text(&option[1])))
+            .collect();
+        let (letter, rule) = infer_option(text(&input["reply"]), &options);
+        json!([letter, rule.name()])
+    });
+}
+
+#[test]
+fn cleans_options_as_the_table_says() {
+    check(include_str!("../../../tests/cases/clean_option.json"), |input| {
+        clean_option(text(&input["option"]), text(&input["letter"])).into()
+    });
+}
+
+#[test]
+fn the_longest_integer_is_the_longest_that_int_reads() {
+    let limit = "9".repeat(pystr::MAX_INTEGER_DIGITS);
+    assert_eq!(count(&limit).unwrap().0, Some(limit.clone()));
+    let longer = format!("0{limit}");
+    assert!(matches!(count(&longer), Err(Error::IntegerTooLong { digits: 4301, .. })));
+    assert_eq!(count(&format!("5 {longer}")).unwrap().0.as_deref(), Some("5"));
+}
+
+#[test]
+fn relaxed_accuracy_is_exact_at_its_edge() {
+    let relaxed = |count: &str, target: &str| match_count(Some(count), target).unwrap().relaxed;
+    assert!(relaxed("95", "100") && relaxed("105", "100"));
+    assert!(!relaxed("94", "100") && !relaxed("106", "100"));
+    assert!(relaxed("0", "0") && !relaxed("1", "0"));
+    assert!(!relaxed("5", "-5"));
+    let (hundred, edge) = ("1".to_owned() + &"0".repeat(40), "105".to_owned() + &"0".repeat(38));
+    assert!(relaxed(&hundred, &hundred) && !relaxed(&(edge + "0"), &hundred));
+}
+
+#[test]
+fn a_row_that_cannot_be_scored_is_named() {
+    let error = score_counts(&["1", "2"], &["1", "many"]).unwrap_err();
+    assert_eq!(error.to_string(), "row 2: the target is `many`, expected an integer");
+    let error = score_lines(&["a"], &["a", "b"]).unwrap_err();
+    assert_eq!(error.to_string(), "2 targets for 1 replies, expected one for each");
+}
+
+#[test]
+fn an_empty_target_is_left_out() {
+    let question = Question { choices: 4, language: Language::English, multiple: false };
+    let rows = score_choices(&["ANSWER: A"; 3], &["a ", " ", "B"], [question; 3].into_iter());
+    let correct: Vec<_> = rows.unwrap().into_iter().map(|row| row.correct).collect();
+    assert_eq!(correct, [Some(true), None, Some(false)]);
+}
+
+fn read_every_way(reply: &str, choices: usize) {
+    black_box((normalize(reply), answer_line(reply), count(reply).ok()));
+    black_box(infer_option(reply, &[("A", reply), ("B", "cat")]));
+    for multiple in [false, true] {
+        for language in [Language::English, Language::Chinese] {
+            black_box(choice(reply, Question { choices, language, multiple }));
+        }
+    }
+}
+
+/// Long replies of the shapes that make a backtracking matcher quadratic.
+#[test]
+fn long_replies_take_no_time() {
+    const LENGTH: usize = 200_000;
+    for piece in [
+        "A ",
+        "ANSWER: ",
+        "ANSWER: A,",
+        "answer is ",
+        "(",
+        "(a",
+        "答案：",
+        "$",
+        "\\boxed{",
+        ":",
+        " ",
+        "'Σ",
+        "9",
+        "A and ",
+        "[A,",
+        "个",
+        "\\ ",
+        "answer  ",
+    ] {
+        let reply = piece.repeat(LENGTH / piece.chars().count());
+        let started = Instant::now();
+        read_every_way(&reply, 30);
+        // Eight readings in a debug build on a shared machine; one may take 50 ms in a release.
+        assert!(
+            started.elapsed() < Duration::from_secs(2),
+            "{piece:?} took {:?}",
+            started.elapsed()
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_canonical_form_has_no_blanks_to_spare(answer in any::<String>()) {
+        let canonical = normalize(&answer);
+        prop_assert_eq!(pystr::strip(&canonical), canonical.as_str());
+        prop_assert!(!canonical.contains("  "));
+    }
+
+    #[test]
+    fn a_marked_letter_is_read(lead in "[a-z .\n]{0,40}", letter in "[A-D]") {
+        let question = Question { choices: 4, language: Language::English, multiple: false };
+        let (labels, _) = choice(&format!("{lead}ANSWER: {letter}"), question);
+        prop_assert_eq!(labels, letter);
+    }
+
+    #[test]
+    fn nothing_panics(reply in r"(\PC|[\s:()*$\\{},]|ANSWER|答案|[A-Z0-9]|and|ſ|Σ|İ){0,60}", choices in 0_usize..60) {
+        read_every_way(&reply, choices);
+    }
+
+    #[test]
+    fn a_count_within_five_percent_is_relaxed(target in 1_u64..1_000_000, count in 0_u64..2_000_000) {
+        let matched = match_count(Some(&count.to_string()), &target.to_string()).unwrap();
+        prop_assert_eq!(matched.exact, count == target);
+        prop_assert_eq!(matched.relaxed, 20 * count.abs_diff(target) <= target);
+    }
+}
