@@ -331,6 +331,19 @@ def test_a_wrong_flag_is_one_sentence(
     assert not server.requests
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"), [(10, 10), (10.0, 10), (1.0, 1), (1, 1), (0.5, 0.5), (None, None)]
+)
+def test_a_limit_means_what_it_means_there(given: Any, meant: Any) -> None:
+    limit = TaskConfig(limit=given).limit
+    assert limit == meant and type(limit) is type(meant)
+
+
+def test_a_list_of_tasks_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ConfigError, match="found list"):
+        run_task([TaskConfig(), TaskConfig()])  # type: ignore[arg-type]
+
+
 def test_a_metric_that_is_none_is_named(general: Path) -> None:
     arguments = {"local_path": str(general), "metric_list": ["bleu-9"]}
     with pytest.raises(ConfigError, match="no metric `bleu-9`"):
