@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmscore import journal
+from mmscore import journal, judging
 from mmscore.config import parse_shard
 from mmscore.errors import DataError
 from mmscore.report.folder import Run, key, load
@@ -40,6 +40,9 @@ def merge(folders: Sequence[Path], out: Path) -> Result:
     kept = [scores[key(line)] for line in predictions if key(line) in scores]
     journal.write_text(made / journal.PREDICTIONS, _lines(predictions))
     journal.write_text(made / journal.SCORES, _lines(kept))
+    said = [line for run in runs for line in judging.read_judgements(run.directory).values()]
+    if said:
+        journal.write_text(made / judging.JUDGEMENTS, _lines(said))
     journal.write_json(made / journal.RUN, _record(runs))
     return reported(made)
 

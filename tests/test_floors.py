@@ -35,8 +35,8 @@ FLOORS = (
     ("reading a run", "report compare"),
     (
         "the door",
-        "arguments vlmevalkit run thumbnails rescore elsewhere merge about fetch check demo __init__"
-        " progress eval_options options cli __main__",
+        "arguments vlmevalkit run thumbnails rescore elsewhere merge about fetch check demo"
+        " __init__ progress eval_options options cli __main__",
     ),
 )
 """Modules of the package, lowest floor first; a folder stands for all modules in it that are not
