@@ -336,14 +336,14 @@ def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None
                 "--judge-model without --judge-strategy",
                 hint="llm judges every reply, llm_recall those that the rule failed",
             )
-    models = values.get("models") or []
-    models = [dict(entry) for entry in ([models] if isinstance(models, dict) else models)]
     for flag, key in (("judge_api_url", "api_url"), ("judge_api_key", "api_key")):
         if flag in given:
+            models = values.get("models")
             if not models:
                 raise ConfigError(f"--{flag.replace('_', '-')} without --judge-model")
-            models = [{**entry, key: given[flag]} for entry in models]
-    return {**values, "models": models}
+            entries = [models] if isinstance(models, dict) else models
+            values["models"] = [{**entry, key: given[flag]} for entry in entries]
+    return values
 
 
 def _json_object(flag: str, text: str) -> dict[str, Any]:

@@ -28,6 +28,11 @@ class Item:
     status: str
     metrics: Mapping[str, float]
     metadata: Mapping[str, Any]
+    unjudged: bool = False
+
+    def lacks(self, metric: str) -> bool:
+        """Whether a failure, of the asking or of the judge, keeps it from having this metric."""
+        return self.status in FAILED or (self.unjudged and metric not in self.metrics)
 
 
 def build(run: Run) -> Report:
@@ -82,6 +87,7 @@ def _item(run: Run, prediction: Mapping[str, Any]) -> Item:
         status=status,
         metrics=metrics,
         metadata=prediction.get("metadata") or {},
+        unjudged=bool((line.get("judge") or {}).get("error")),
     )
 
 
@@ -218,7 +224,7 @@ def _repeats(
 
 def _bounds(metric: str, items: Sequence[Item]) -> tuple[float, float] | None:
     """The score if all failed samples were wrong, and if all were right (both 0..1)."""
-    failed = sum(item.status in FAILED for item in items)
+    failed = sum(item.lacks(metric) for item in items)
     values = _values(metric, items)
     if not failed:
         return None

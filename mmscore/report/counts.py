@@ -73,17 +73,42 @@ def timing(run: Run) -> dict[str, Any]:
 
 
 def judge(run: Run) -> dict[str, Any] | None:
-    """Samples with a verdict, failed verdicts and the judge's own tokens; None without a judge."""
-    found = [line["judge"] for line in run.scores.values() if isinstance(line.get("judge"), dict)]
-    if not run.info.get("judge") and not found:
+    """What the judges did; None without any.
+
+    `judged` replies have a verdict, `failed` ones should have and have none. `share` is of all
+    scored replies, `coverage` of those a judge was wanted for; None where it was for none.
+    """
+    lines = [line for line in map(run.score_of, run.predictions) if line]
+    found = [line["judge"] for line in lines if isinstance(line.get("judge"), dict)]
+    about = run.info.get("judge")
+    if not about and not found:
         return None
     failed = sum(bool(verdict.get("error")) for verdict in found)
+    judged = len(found) - failed
+    verdicts = [one for verdict in found for one in verdict.get("verdicts") or ()]
+    given = Counter(one["judge"] for one in verdicts if not one["error"])
+    refused = Counter(str(one["kind"]) for one in verdicts if one["error"])
     return {
-        "judged": len(found) - failed,
+        **(about if isinstance(about, dict) else {}),
+        "judged": judged,
         "failed": failed,
-        "share": (len(found) - failed) / len(run.scores) if run.scores else 0.0,
+        "incomplete": sum(not v.get("error") and not v.get("complete", True) for v in found),
+        "share": judged / len(lines) if lines else 0.0,
+        "coverage": judged / len(found) if found else None,
+        "verdicts": dict(given),
+        "failures": dict(refused),
+        "errors": reasons(v["error"] for v in found if v.get("error")),
         "usage": tokens(v.get("usage") or {} for v in found),
+        "requests": sum(int(v.get("requests") or 0) for v in found),
+        "seconds": sum(float(v.get("seconds") or 0.0) for v in found),
     }
+
+
+def reasons(sentences: Iterable[str]) -> list[dict[str, Any]]:
+    """Sentences with how often each occurs, commonest first."""
+    found = Counter(sentences)
+    ordered = sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
+    return [{"error": sentence, "num": count} for sentence, count in ordered]
 
 
 def changed_media(run: Run) -> int:

@@ -122,6 +122,7 @@ _COLUMNS = (
     "reply",
     "extracted",
     "rule",
+    "judge",
     "error",
     "finish_reason",
     "prompt_tokens",
@@ -145,11 +146,20 @@ def _cells(
         "choices": " | ".join(map(str, prediction.get("choices") or ())),
         "extracted": line.get("extracted"),
         "rule": line.get("rule"),
+        "judge": _verdicts(line.get("judge")),
         "prompt_tokens": usage.get("prompt_tokens"),
         "completion_tokens": usage.get("completion_tokens"),
         "media": " | ".join(str(medium.get("place", "")) for medium in media),
     }
     return [found.get(column) for column in _COLUMNS]
+
+
+def _verdicts(judge: object) -> str | None:
+    """Each judge's word, or why there is none."""
+    if not isinstance(judge, dict):
+        return None
+    said = [(one["judge"], one["verdict"] or one["error"]) for one in judge.get("verdicts") or ()]
+    return " | ".join(f"{name}: {word}" for name, word in said)
 
 
 def _safe(cell: object) -> object:
