@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from mmscore.attach import Attacher
@@ -76,7 +76,9 @@ class Findings:
 
     def facts(self) -> dict[str, Any]:
         """The same as JSON values."""
-        return {**asdict(self), "clean": self.exit_code == Exit.COMPLETE}
+        values = {name: getattr(self, name) for name in self.__slots__}
+        counted = {name: dict(values[name]) for name in ("counts", "media")}
+        return {**values, **counted, "clean": self.exit_code == Exit.COMPLETE}
 
     def __str__(self) -> str:
         """Return it as text."""

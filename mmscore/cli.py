@@ -160,9 +160,11 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    if arguments.replies:
+        return _score_elsewhere(arguments)
     from mmscore.rescore import recorded_judge, rescore
 
-    folder = Path(arguments.run_dir)
+    folder = Path(arguments.target)
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     judge = judge_values(given, recorded_judge(folder))
     result = rescore(folder, judge, concurrency=arguments.concurrency, notice=_say)
@@ -170,10 +172,45 @@ def _score(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
+def _score_elsewhere(arguments: argparse.Namespace) -> int:
+    from mmscore.config import TaskConfig
+    from mmscore.elsewhere import Columns, score_elsewhere
+
+    task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
+    columns = Columns(arguments.id_column, arguments.reply_column)
+    replies = Path(arguments.replies).expanduser()
+    result = score_elsewhere(task, replies, columns, partial=arguments.partial)
+    _show(result, arguments)
+    return result.exit_code
+
+
 def _report(arguments: argparse.Namespace) -> int:
     from mmscore.run import reported
+    from mmscore.thumbnails import thumbnails
 
-    result = reported(Path(arguments.run_dir), ("json", "csv", "html"))
+    result = reported(Path(arguments.run_dir), ("json", "csv", "html"), thumbnails)
+    _show(result, arguments)
+    return result.exit_code
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from mmscore import compare
+    from mmscore.report import load
+    from mmscore.report.boxes import style_of
+
+    first, second = load(Path(arguments.run_a)), load(Path(arguments.run_b))
+    compared = compare.compare(first, second, metric=arguments.metric, force=arguments.force)
+    if arguments.json:
+        print(compare.to_json(compared), end="")
+    else:
+        print(compare.to_text(compared, style_of(sys.stdout, os.environ)))
+    return Exit.COMPLETE
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    from mmscore.merge import merge
+
+    result = merge([Path(folder) for folder in arguments.shard_dirs], Path(arguments.out))
     _show(result, arguments)
     return result.exit_code
 
@@ -301,6 +338,8 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "check": _check,
     "score": _score,
     "report": _report,
+    "compare": _compare,
+    "merge": _merge,
     "fetch": _fetch,
     "cache": _cache,
     "list": _list,

@@ -165,7 +165,19 @@ def _alike(first: Run, second: Run, force: bool) -> list[str]:
         if prints[0].get(name) != prints[1].get(name):
             words = f"{_start(prints[0].get(name))} and {_start(prints[1].get(name))}"
             warnings.append(f"the runs used unlike {name}s ({words})")
+    judged = [_judge(run) for run in (first, second)]
+    if judged[0] != judged[1]:
+        warnings.append(f"the runs were judged unlike ({judged[0]}; {judged[1]})")
     return warnings
+
+
+def _judge(run: Run) -> str:
+    """Who scored a run, in words."""
+    about = run.info.get("judge")
+    if not isinstance(about, dict):
+        return "by the rule alone"
+    names = ", ".join(about.get("models") or ())
+    return f"{about.get('strategy')} by {names} with {about.get('prompt')}"
 
 
 def _start(fingerprint: object) -> str:

@@ -65,7 +65,7 @@ def rescore(
     journal.write_text(folder / journal.SCORES, text)
     record["benchmark"]["metrics"] = judging.metrics_with(wanted, benchmark.metrics)
     record["judge"] = judging.facts(wanted)
-    record["fingerprints"]["scorer"] = benchmark.scorer
+    record["fingerprints"]["scorer"] = filters.scorer_id(benchmark.scorer, args.get("filters"))
     record["versions"] = versions()
     journal.write_json(folder / journal.RUN, record)
     return reported(folder)

@@ -252,18 +252,20 @@ def ask(plan: Plan, events: Events) -> Result:
         KeyboardInterrupt: Stopped by the user.
     """
     client = Client(service(plan.task))
-    folder = _folder(plan)
+    folder = run_folder(plan)
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
         open_things.enter_context(closing(plan.files))
         asking = _asking(plan, client, folder, open_things, events)
-        record = _run_record(plan, client, folder)
+        record = run_record(plan, client.place, folder)
         journal.write_json(folder / journal.RUN, record)
         events.start(plan.benchmark, record["planned"], folder)
         for warning in plan.survey.warnings[:WARNINGS_TOLD]:
             events.notice(warning)
         if len(plan.survey.warnings) > WARNINGS_TOLD:
             events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
+        if plan.judge.models and not plan.judge.asks:
+            events.notice(f"no judge is asked: strategy `{plan.judge.strategy}` scores by rule")
         run = Run(
             asking,
             plan.selection.items(plan.samples()),
@@ -280,7 +282,7 @@ def ask(plan: Plan, events: Events) -> Result:
         except BaseException as error:
             stopped = error
     record["seconds"] = round(record["seconds"] + run.progress.seconds, 3)
-    record["finished"] = None if stopped else _now()
+    record["finished"] = None if stopped else now()
     record["stopped"] = (str(stopped) or type(stopped).__name__) if stopped else None
     return _close(folder, record, stopped)
 
@@ -326,8 +328,17 @@ def _asking(
     )
 
 
-def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result:
+def reported(
+    folder: Path,
+    formats: tuple[str, ...] = ("json", "csv"),
+    thumbnails: Callable[[report.Run], Mapping[str, str]] = lambda _: {},
+) -> Result:
     """Build a run's report and write it in its folder.
+
+    Args:
+        folder: The run's folder.
+        formats: Which reports to write.
+        thumbnails: Makes small pictures for the one in HTML.
 
     Raises:
         DataError: The folder holds no run.
@@ -336,7 +347,7 @@ def reported(folder: Path, formats: tuple[str, ...] = ("json", "csv")) -> Result
     run = report.load(folder)
     built = report.build(run)
     for name in formats:
-        report.write(built, run, name)
+        report.write(built, run, name, thumbnails=thumbnails(run) if name == "html" else None)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     failed = failed or bool(built.judge and built.judge["failed"])
     code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
@@ -411,7 +422,8 @@ def attacher(task: TaskConfig) -> Attacher:
     return Attacher(limits(task), audio_as_uri="dashscope" in (task.api_url or "").lower())
 
 
-def _folder(plan: Plan) -> Path:
+def run_folder(plan: Plan) -> Path:
+    """The folder of the run: the one to go on with, or a new one."""
     task = plan.task
     if task.resume:
         folder = Path(task.resume)
@@ -438,7 +450,12 @@ def _earlier(folder: Path, *, rescore: bool = False) -> Earlier:
     return Earlier({key: record["request"] for key, record in kept.items()}, kept, scores)
 
 
-def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
+def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
+    """What `run.json` says when a run begins; `place` is the endpoint's, None where there is none.
+
+    Raises:
+        DataError: The run to go on with is damaged.
+    """
     task, benchmark = plan.task, plan.benchmark
     before = journal.read_json(folder / journal.RUN) if task.resume else {}
     return {
@@ -452,18 +469,20 @@ def _run_record(plan: Plan, client: Client, folder: Path) -> dict[str, Any]:
             **({"file": str(benchmark.file)} if benchmark.file else {}),
         },
         "model": task.model_id or task.model,
-        "endpoint": client.place,
+        "endpoint": place,
         "config": stored_config(task, plan.judge),
         "versions": versions(),
         "fingerprints": {
             "data": plan.files.fingerprint(),
             "prompt": _prompt_fingerprint(plan),
-            "scorer": benchmark.scorer,
+            "scorer": filters.scorer_id(
+                benchmark.scorer, task.dataset_args.get(benchmark.name, {}).get("filters")
+            ),
         },
         "planned": plan.planned,
         "repeats": task.repeats,
         "shard": task.shard,
-        "started": before.get("started") or _now(),
+        "started": before.get("started") or now(),
         "finished": None,
         "seconds": float(before.get("seconds") or 0.0),
         "stopped": "not finished",
@@ -501,7 +520,8 @@ def _prompt_fingerprint(plan: Plan) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _now() -> str:
+def now() -> str:
+    """The time in UTC, ISO 8601, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

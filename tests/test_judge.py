@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from server import Request, Response, Server, reply, serve, slow, status
-from support import Ran, run_cli
+from server import Request, Response, Server, raw, reply, serve, slow, status
+from support import Ran, run_cli, script_path
 
 from mmscore import demo
 from mmscore.config import TaskConfig
@@ -98,7 +101,7 @@ def test_recall_asks_only_about_what_the_rule_failed(run: Any, tmp_path: Path) -
     assert built["judge"]["usage"] == {"prompt_tokens": 88, "completion_tokens": 24}
     assert built["judge"]["requests"] == 8
     assert built["usage"]["prompt_tokens"] == 24 * 11 and built["timing"]["requests"] == 24
-    assert "33.3% of scored replies judged (8)" in ran.out and "88 tokens in" in ran.out
+    assert "33.3% of replies judged (8)" in ran.out and "88 tokens in" in ran.out
 
 
 def test_recall_raises_and_never_lowers(run: Any, tmp_path: Path) -> None:
@@ -114,7 +117,7 @@ def test_a_lying_judge_decides_everything_in_llm_and_the_report_says_so(
         ran = run(judge_at(judge.url, "llm"))
         assert len(judge.requests) == 25
     assert report(tmp_path / "out")["overall"] == {"accuracy": 1.0}
-    assert "100% of scored replies judged (24)" in ran.out and "j · llm · grading:" in ran.out
+    assert "100% of replies judged (24)" in ran.out and "j · llm · grading:" in ran.out
 
 
 def test_the_request_is_text_and_what_the_reference_sends(run: Any, answers: Any) -> None:
@@ -364,12 +367,51 @@ def test_a_resumed_run_asks_no_judge_twice(run: Any, model: Server, tmp_path: Pa
     with serve(reply(RIGHT)) as judge:
         run(judge_at(judge.url, repeats=2))
         before, asked = report(tmp_path / "out"), len(judge.requests)
+        written = len(lines(tmp_path / "out" / "scores.jsonl"))
+        run_cli("run", "--resume", str(tmp_path / "out"), "--progress", "none")
+        assert len(lines(tmp_path / "out" / "scores.jsonl")) == written == 24
         (tmp_path / "out" / "scores.jsonl").unlink()
         ran = run_cli("run", "--resume", str(tmp_path / "out"), "--progress", "none")
         assert ran.code == 0, ran.err
         assert len(judge.requests) == asked and len(model.requests) == 24
     after = report(tmp_path / "out")
     assert (after["judge"], after["scores"]) == (before["judge"], before["scores"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_at_any_moment_only_verdicts_in_flight_are_asked_again(
+    data: Path, tmp_path: Path, model: Server, number: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    with serve(slow(reply(RIGHT), 0.03)) as judge:
+        config = {"strategy": "llm", "models": {"model_id": "j", "api_url": judge.url}}
+        process = subprocess.Popen(
+            [script_path(), "run", "slake", "--data", str(data), "--api-url", model.url,
+             "--model", "m", "--concurrency", "3", "--progress", "none", "--out", str(out),
+             "--judge", json.dumps(config)], stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        while len(judge.requests) < 10:
+            time.sleep(0.005)
+        process.send_signal(number)
+        process.wait(timeout=20)
+        said = (out / "judgements.jsonl").read_bytes().count(b"\n")
+        stopped = len(judge.requests)
+        assert stopped - 1 - said <= (3 if number == signal.SIGKILL else 0)
+        ran = run_cli("run", "--resume", str(out), "--progress", "none")
+        assert ran.code == 0, ran.err
+        assert len(judge.requests) - stopped == 1 + 24 - said
+    assert len(model.requests) <= 24 + 3
+    assert report(out)["judge"]["judged"] == 24
+
+
+def test_a_torn_verdict_is_asked_again(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "out" / "judgements.jsonl"
+    with serve(reply(RIGHT)) as judge:
+        run(judge_at(judge.url))
+        path.write_bytes(path.read_bytes()[:-40])
+        ran = run_cli("run", "--resume", str(tmp_path / "out"), "--progress", "none")
+        assert ran.code == 0 and "torn last record" in ran.err
+        assert len(judge.requests) == 1 + 8 + 1 + 1
 
 
 def test_another_prompt_is_asked_again(run: Any, tmp_path: Path) -> None:
@@ -424,6 +466,26 @@ def test_a_run_and_a_later_judging_ask_the_same(run: Any, tmp_path: Path) -> Non
         asked = len(judge.requests)
         ran = run_cli("score", str(tmp_path / "out"), "--judge-api-key", KEY)
         assert ran.code == 0 and len(judge.requests) == asked
+
+
+def test_half_a_character_in_a_reply_does_not_lose_its_verdict(data: Path, tmp_path: Path) -> None:
+    half = r'{"choices": [{"message": {"content": "\ud83d {pred}"}, "finish_reason": "stop"}]}'
+    out = tmp_path / "out"
+    with serve(raw(200, half)) as model, serve(reply(RIGHT)) as judge:
+        ran = run_cli(
+            "run", "slake", "--data", str(data), "--api-url", model.url, "--model", "m",
+            "--limit", "1", "--out", str(out), "--judge", json.dumps(judge_at(judge.url, "llm")),
+        )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert run_cli("score", str(out)).code == 0
+    assert report(out)["judge"]["judged"] == 4
+
+
+@pytest.mark.parametrize("strategy", ["auto", "rule"])
+def test_a_judge_that_is_not_asked_is_told(run: Any, strategy: str, tmp_path: Path) -> None:
+    ran = run(judge_at("http://127.0.0.1:9", strategy))
+    assert ran.code == 0 and f"strategy `{strategy}` scores by rule" in ran.err
+    assert report(tmp_path / "out")["judge"] is None
 
 
 def test_a_name_of_a_variable_is_a_key_that_may_be_kept(run: Any, tmp_path: Path) -> None:
@@ -492,6 +554,7 @@ WRONG_CONFIGS: list[tuple[Any, list[str]]] = [
     ({"models": {**ONE, "eval_type": "llm_ckpt"}}, ["eval_type", "openai_api"]),
     ({"models": {**ONE, "model_args": {"a": 1}}}, ["model_args", "not supported"]),
     ({"models": {**ONE, "generation_config": 5}}, ["generation_config", "a number"]),
+    ({"models": {**ONE, "generation_config": {"timeout": "9s"}}}, ["timeout", "`9s`"]),
     ({"models": "j"}, ["`judge.models` is a string"]),
     ({"position_swap": "on"}, ["position_swap"]),
     ({"contract": {"prompt_template": "{gold}"}}, ["{pred}", "never shows the reply"]),

@@ -185,8 +185,15 @@ def _cut(text: object) -> object:
     return f"{text[:TEXT_LIMIT]}\n… {hidden:,} more characters in predictions.jsonl"
 
 
-def _verdict(judge: object) -> str | None:
-    return json.dumps(judge, ensure_ascii=False) if judge else None
+def _verdict(judge: object) -> object:
+    """Each judge's word and why."""
+    if not isinstance(judge, dict):
+        return None
+    lines = []
+    for one in judge.get("verdicts") or ():
+        why = f" ({one['reasoning']})" if one.get("reasoning") else ""
+        lines.append(f"{one['judge']}: {one['verdict'] or one['error']}{why}")
+    return _cut(" | ".join(lines))
 
 
 def _medium(medium: Mapping[str, Any]) -> dict[str, str]:

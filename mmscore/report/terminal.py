@@ -168,7 +168,7 @@ def _judged(report: Report) -> Iterator[tuple[str, str]]:
     who = ", ".join(clean(name) for name in judge.get("models") or {}) or "unnamed"
     how = " · ".join(clean(judge[name]) for name in ("strategy", "prompt") if judge.get(name))
     yield "Judge", f"{who} · {how}" if how else who
-    text = f"{percent(judge['share'])} of scored replies judged ({number(judge['judged'])})"
+    text = f"{percent(judge['share'])} of replies judged ({number(judge['judged'])})"
     text += f" · {number(judge['incomplete'])} without all verdicts" if judge["incomplete"] else ""
     tokens = judge["usage"]
     if tokens["prompt_tokens"] or tokens["completion_tokens"]:

@@ -2,7 +2,7 @@
 //!
 //! The text is cut into sentences ([`crate::punkt`]); each sentence is then rewritten step by step so
 //! that white space stands between tokens. The steps and their order are NLTK's
-//! (`NLTKWordTokenizer`, after Robert `MacIntyre`'s Treebank script): each sees the spaces the earlier
+//! (`NLTKWordTokenizer`, after the Treebank's own script): each sees the spaces the earlier
 //! ones put in, so none can be dropped or moved. A step runs only if a character it looks for occurs.
 
 mod contractions;

@@ -1,4 +1,3 @@
-# ruff: noqa: T201
 """BLEU and ROUGE of whole lists beside the reference's own functions, in one process.
 
     MMSCORE_SHARED=../shared python tests/bench/metrics.py [PAIRS]

@@ -1,4 +1,4 @@
-//! The last steps: words that are two words, after Robert `MacIntyre`'s list.
+//! The last steps: words that are two words, after the Treebank script's list.
 //!
 //! NLTK compiles these patterns with Python's `re`, all others with `regex`.
 
