@@ -24,7 +24,17 @@ from typing import Any
 from measure import cost_of, show
 
 SUBSETS = {"en_open": "en", "en_closed": "en", "zh_open": "zh", "zh_closed": "zh"}
-WORDS = "the image shows a chest with clear lungs and no mass near the left kidney 肺部 未见 异常".split()
+WORDS = (
+    "the image",
+    "shows",
+    "a chest",
+    "with clear",
+    "lungs and",
+    "no mass",
+    "肺部",
+    "未见",
+    "异常",
+)
 
 
 def draw(folder: Path, count: int, words: int = 40) -> None:
@@ -155,7 +165,9 @@ def main() -> None:
             print(f"{count} samples, {size:.0f} MB of predictions; CPU in ms")
             for name in found[0]:
                 print(f"  {name:<16}{statistics.median(one[name] for one in found):>10.1f}")
-            show("  mmscore score", [cost_of([script, "score", str(folder)]) for _ in range(rounds)])
+            show(
+                "  mmscore score", [cost_of([script, "score", str(folder)]) for _ in range(rounds)]
+            )
 
 
 if __name__ == "__main__":
