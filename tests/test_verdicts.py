@@ -16,8 +16,8 @@ from mmscore.benchmarks import find
 from mmscore.benchmarks.base import Benchmark
 from mmscore.judge import Judge
 from mmscore.judge_config import JudgeConfig
+from mmscore.recording import score_record
 from mmscore.records import Extracted, Reply, Sample
-from mmscore.runner import score_record
 from mmscore.scoring import score_replies
 from mmscore.verdicts import Contract, Labels, Rating, VerdictError, combine, read_verdict
 
