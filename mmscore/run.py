@@ -330,6 +330,7 @@ def _asking(
         earlier=_earlier(folder, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
         judges=judges,
+        drop_downloads=plan.files.close,
     )
 
 
