@@ -147,6 +147,7 @@ def _asking(
         earlier=_earlier(folder, open_things, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
         judges=judges,
+        drop_downloads=plan.files.close,
     )
 
 
