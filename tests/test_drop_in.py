@@ -102,7 +102,9 @@ def test_a_command_of_the_guides_runs(block: str, here: Path, server: Server) ->
     assert ran.code == 0, ran.err
     (report,) = reports(here / "outputs")
     assert report["num"] > 0 and report["status"]["ok"] == report["num"]
-    assert server.requests[0].json["model"] == words[words.index("--model") + 1]
+    asked = {request.json["model"] for request in server.requests}
+    assert words[words.index("--model") + 1] in asked
+    assert asked <= {words[words.index("--model") + 1], "qwen-plus"}, "a judge is the other"
 
 
 @pytest.mark.parametrize("block", blocks("python"))
