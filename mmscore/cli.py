@@ -66,7 +66,7 @@ def _dispatch(argv: Sequence[str]) -> int:
 
 
 def _version() -> int:
-    from mmscore.run import versions
+    from mmscore.result import versions
 
     print(" ".join(f"{name} {version}" for name, version in versions().items()))
     return Exit.COMPLETE
@@ -185,7 +185,7 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from mmscore.run import reported
+    from mmscore.result import reported
     from mmscore.thumbnails import thumbnails
 
     result = reported(Path(arguments.run_dir), ("json", "csv", "html"), thumbnails)

@@ -17,11 +17,12 @@ from typing import Any
 from mmscore import journal, run
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError, DataError
+from mmscore.recording import prediction_record, score_record
 from mmscore.records import SCORED, Reply, Sample
 from mmscore.replies import ReplyError, ThinkRule, read_completion
+from mmscore.result import Result, reported
 from mmscore.rows import Row, read
-from mmscore.run import Plan, Result
-from mmscore.runner import prediction_record, score_record
+from mmscore.run import Plan
 
 ID_COLUMNS = ("id", "sample_id", "index", "qid", "question_id")
 """Columns that hold a sample's id, in the order they are looked for."""
@@ -102,7 +103,7 @@ def score_elsewhere(
     record.update(repeats=repeats, finished=run.now(), stopped=None)
     record["model"] = record["model"] or _name_of(replies, plan.benchmark.name)
     _write(folder, record, plan, matched)
-    return run.reported(folder)
+    return reported(folder)
 
 
 def _think(task: TaskConfig) -> ThinkRule:
@@ -113,17 +114,17 @@ Matched = tuple[Given, int, Sample]
 
 
 def _write(folder: Path, record: Mapping[str, Any], plan: Plan, matched: list[Matched]) -> None:
-    predictions, scores = [], []
-    for given, index, sample in matched:
-        line = prediction_record(index, sample, given.repeat, given.reply, None, ())
-        predictions.append(journal.encode(line))
-        if given.reply.status in SCORED:
-            text = given.reply.text
-            scores.append(
-                journal.encode(score_record(plan.benchmark, sample, given.repeat, text, str))
-            )
-    journal.write_text(folder / journal.PREDICTIONS, b"".join(predictions).decode())
-    journal.write_text(folder / journal.SCORES, b"".join(scores).decode())
+    predictions = (
+        prediction_record(index, sample, given.repeat, given.reply, None, ())
+        for given, index, sample in matched
+    )
+    scores = (
+        score_record(plan.benchmark, sample, given.repeat, given.reply.text, str)
+        for given, _, sample in matched
+        if given.reply.status in SCORED
+    )
+    journal.write_whole(folder / journal.PREDICTIONS, map(journal.encode, predictions))
+    journal.write_whole(folder / journal.SCORES, map(journal.encode, scores))
     journal.write_json(folder / journal.RUN, record)
 
 

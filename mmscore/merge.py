@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmscore import journal
+from mmscore import journal, judging
 from mmscore.config import parse_shard
 from mmscore.errors import DataError
-from mmscore.report.folder import Run, key, load
-from mmscore.run import Result, reported
+from mmscore.report.folder import Run, Whole, load
+from mmscore.result import Result, reported
 
 _LISTED = 8
 
@@ -32,20 +33,22 @@ def merge(folders: Sequence[Path], out: Path) -> Result:
     _check_alike(runs)
     _check_apart(runs)
     made = journal.use_folder(out)
-    predictions = sorted(
-        (line for run in runs for line in run.predictions),
-        key=lambda line: (line.get("index", 0), line.get("repeat", 0), line["id"]),
-    )
-    scores = {name: line for run in runs for name, line in run.scores.items()}
-    kept = [scores[key(line)] for line in predictions if key(line) in scores]
-    journal.write_text(made / journal.PREDICTIONS, _lines(predictions))
-    journal.write_text(made / journal.SCORES, _lines(kept))
+    for name, which in ((journal.PREDICTIONS, 0), (journal.SCORES, 1)):
+        records = (whole[which] for whole in _in_order(runs))
+        journal.write_whole(made / name, (journal.encode(one) for one in records if one))
+    said = [line for run in runs for line in judging.read_judgements(run.directory).values()]
+    if said:
+        journal.write_whole(made / judging.JUDGEMENTS, map(journal.encode, said))
     journal.write_json(made / journal.RUN, _record(runs))
     return reported(made)
 
 
-def _lines(records: Sequence[Mapping[str, Any]]) -> str:
-    return b"".join(map(journal.encode, records)).decode()
+def _in_order(runs: Sequence[Run]) -> Iterator[Whole]:
+    """All that the runs hold of their samples, in the order of the data set."""
+    return heapq.merge(
+        *(run.whole() for run in runs),
+        key=lambda whole: (whole[0].get("index", 0), whole[0].get("repeat", 0), whole[0]["id"]),
+    )
 
 
 def _check_shards(runs: Sequence[Run]) -> None:
@@ -119,10 +122,10 @@ def _check_apart(runs: Sequence[Run]) -> None:
     seen: dict[tuple[str, int], Path] = {}
     twice = []
     for run in runs:
-        for line in run.predictions:
-            before = seen.setdefault(key(line), run.directory)
+        for line in run.lines:
+            before = seen.setdefault(line.key, run.directory)
             if before != run.directory:
-                twice.append(f"{line['id']}` in `{before}` and `{run.directory}")
+                twice.append(f"{line.id}` in `{before}` and `{run.directory}")
     if twice:
         raise DataError(f"{len(twice)} samples are in two shards: {_listing(twice)}")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -14,9 +15,11 @@ from mmscore.benchmarks.base import Benchmark
 from mmscore.config import DEFAULT_CONCURRENCY
 from mmscore.judge import resolved
 from mmscore.judge_config import JudgeConfig
-from mmscore.records import SCORED
-from mmscore.run import Result, reported, versions
-from mmscore.runner import sample_of, score_record
+from mmscore.recording import replied, sample_of, score_record
+from mmscore.result import Result, reported, versions
+
+AHEAD = 64
+"""Replies for each worker that may be judged before the slowest of them is."""
 
 
 def rescore(
@@ -59,10 +62,10 @@ def rescore(
         if judges is not None:
             open_things.enter_context(closing(judges))
         score = partial(_scored, benchmark, filters.build(args.get("filters")), judges)
-        replies = _replies(folder)
-        lines = _at_once(score, replies, workers, judges) if file else map(score, replies)
-        text = b"".join(lines).decode()
-    journal.write_text(folder / journal.SCORES, text)
+        replies = journal.LastRecords(folder / journal.PREDICTIONS, replied)
+        open_things.enter_context(closing(replies))
+        lines = _at_once(score, replies, workers, judges) if file else _in_turn(score, replies)
+        journal.write_whole(folder / journal.SCORES, lines)
     record["benchmark"]["metrics"] = judging.metrics_with(wanted, benchmark.metrics)
     record["judge"] = judging.facts(wanted)
     record["fingerprints"]["scorer"] = filters.scorer_id(benchmark.scorer, args.get("filters"))
@@ -81,15 +84,6 @@ def recorded_judge(folder: Path) -> dict[str, Any] | None:
     return judge
 
 
-def _replies(folder: Path) -> list[dict[str, Any]]:
-    """The last record of each sample, where it has a reply."""
-    last = {
-        (prediction["id"], prediction["repeat"]): prediction
-        for prediction in journal.read_records(folder / journal.PREDICTIONS)
-    }
-    return [prediction for prediction in last.values() if prediction["status"] in SCORED]
-
-
 def _scored(
     benchmark: Benchmark,
     keep: Callable[[str], str],
@@ -100,18 +94,33 @@ def _scored(
     return journal.encode(score_record(benchmark, sample, repeat, reply, keep, judges))
 
 
+def _in_turn(
+    score: Callable[[Mapping[str, Any]], bytes], replies: journal.LastRecords
+) -> Iterator[bytes]:
+    return (score(replies[key]) for key in replies)
+
+
 def _at_once(
     score: Callable[[Mapping[str, Any]], bytes],
-    replies: Iterable[Mapping[str, Any]],
+    replies: journal.LastRecords,
     workers: int,
     judges: judging.Panel | None,
-) -> list[bytes]:
+) -> Iterator[bytes]:
     """The lines in order, judged by several workers; verdicts outlive an interruption."""
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    def one(key: journal.Key) -> bytes:
+        return score(replies[key])
 
     pool = ThreadPoolExecutor(workers)
+    ahead: deque[Future[bytes]] = deque()
     try:
-        return [*pool.map(score, replies)]
+        for key in replies:
+            ahead.append(pool.submit(one, key))
+            if len(ahead) > AHEAD * workers:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         if judges is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from mmscore import benchmarks, filters, journal, judging, report, vlmevalkit
+from mmscore import benchmarks, filters, journal, judging, vlmevalkit
 from mmscore.arguments import chosen, data_place, extra_options, task_of
 from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark, Options
@@ -25,12 +24,14 @@ from mmscore.config import (
     TaskConfig,
     resolve_secret,
 )
-from mmscore.errors import ConfigError, Exit, StorageError
+from mmscore.errors import ConfigError, StorageError
 from mmscore.hub import Files, locate
 from mmscore.judge import resolved
 from mmscore.judge_config import JudgeConfig
 from mmscore.media import ImageLimits
-from mmscore.records import SCORED, Sample, Source
+from mmscore.recording import replied
+from mmscore.records import Sample, Source
+from mmscore.result import Result, reported, versions
 from mmscore.runner import Asking, Earlier, Progress, Run
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
 from mmscore.wire import build_request, media_of
@@ -64,27 +65,6 @@ class Events:
 
 SILENT = Events()
 """Nobody listens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What one benchmark came to.
-
-    Attributes:
-        folder: The run's folder.
-        report: The report.
-        exit_code: What the command line exits with for it.
-    """
-
-    folder: Path
-    report: report.Report
-    exit_code: Exit
-
-    def __str__(self) -> str:
-        """Return the report as text, as the command line prints it."""
-        from mmscore.report.terminal import render
-
-        return render(self.report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,36 +307,10 @@ def _asking(
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
-        earlier=_earlier(folder, rescore=plan.task.rerun_review),
+        earlier=_earlier(folder, open_things, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
         judges=judges,
     )
-
-
-def reported(
-    folder: Path,
-    formats: tuple[str, ...] = ("json", "csv"),
-    thumbnails: Callable[[report.Run], Mapping[str, str]] = lambda _: {},
-) -> Result:
-    """Build a run's report and write it in its folder.
-
-    Args:
-        folder: The run's folder.
-        formats: Which reports to write.
-        thumbnails: Makes small pictures for the one in HTML.
-
-    Raises:
-        DataError: The folder holds no run.
-        StorageError: The report cannot be written.
-    """
-    run = report.load(folder)
-    built = report.build(run)
-    for name in formats:
-        report.write(built, run, name, thumbnails=thumbnails(run) if name == "html" else None)
-    failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
-    failed = failed or bool(built.judge and built.judge["failed"])
-    code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
-    return Result(folder, built, code)
 
 
 def service(task: TaskConfig) -> Service:
@@ -441,18 +395,12 @@ def run_folder(plan: Plan) -> Path:
     return journal.new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
 
 
-def _earlier(folder: Path, *, rescore: bool = False) -> Earlier:
-    predictions = {
-        (record["id"], record["repeat"]): record
-        for record in journal.read_records(folder / journal.PREDICTIONS)
-    }
-    kept = {key: record for key, record in predictions.items() if record["status"] in SCORED}
-    scores = {
-        (record["id"], record["repeat"]): record
-        for record in journal.read_records(folder / journal.SCORES)
-        if not rescore
-    }
-    return Earlier({key: record["request"] for key, record in kept.items()}, kept, scores)
+def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
+    def records(name: str, wanted: journal.Wanted) -> journal.LastRecords:
+        return open_things.enter_context(closing(journal.LastRecords(folder / name, wanted)))
+
+    predictions = records(journal.PREDICTIONS, replied)
+    return Earlier(predictions, {} if rescore else records(journal.SCORES, lambda _: True))
 
 
 def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
@@ -509,14 +457,6 @@ def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
         parts = urlsplit(values["api_url"])
         values["api_url"] = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
     return values
-
-
-def versions() -> dict[str, str]:
-    """The versions a score depends on."""
-    from mmscore import __version__
-    from mmscore.answers import CORE_VERSION
-
-    return {"mmscore": __version__, "core": CORE_VERSION, "python": sys.version.split()[0]}
 
 
 def _prompt_fingerprint(plan: Plan) -> str:

@@ -48,9 +48,11 @@ def thumbnails(of: Run) -> dict[str, str]:
 def _wanted(of: Run) -> dict[str, Mapping[str, Any]]:
     """The notes of the images to show, by place, each once."""
     wanted: dict[str, Mapping[str, Any]] = {}
-    for prediction in of.predictions:
+    for prediction, _ in of.whole():
         for note in prediction.get("media") or ():
-            if str(note.get("mime", "")).startswith("image/") and len(wanted) < MOST:
+            if len(wanted) == MOST:
+                return wanted
+            if str(note.get("mime", "")).startswith("image/"):
                 wanted.setdefault(str(note.get("place")), note)
     return wanted
 

@@ -31,11 +31,11 @@ FLOORS = (
         "benchmarks.base benchmarks.own_data benchmarks.tsv_rows benchmark benchmarks.own_file"
         " benchmarks",
     ),
-    ("a run", "journal survey judging runner"),
+    ("a run", "journal survey judging recording runner"),
     ("reading a run", "report compare"),
     (
         "the door",
-        "arguments vlmevalkit run thumbnails rescore elsewhere merge about fetch check demo"
+        "arguments vlmevalkit result run thumbnails rescore elsewhere merge about fetch check demo"
         " __init__ progress eval_options options cli __main__",
     ),
 )
