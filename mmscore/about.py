@@ -24,7 +24,8 @@ def describe(name: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], str]
     """
     benchmark = benchmarks.find(name)
     facts = _facts(benchmark)
-    if values.get("dataset_args", {}).get(name, {}).get("local_path"):
+    given = values.get("dataset_args", {}).get(name, {}).get("local_path")
+    if given or benchmark.file is not None:  # a user's own lies beside its data
         from mmscore import run
 
         facts["data"] = _data(run.plan(TaskConfig.from_dict(values), name).survey)

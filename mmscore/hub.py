@@ -295,7 +295,7 @@ class HubFiles:
         return (*self.repository.folder, "files", *parts)
 
     def _open_remote(self, file: str) -> Archive:
-        place = f"`{file}` of {self.name}"
+        place = f"{file} of {self.name}".replace("`", "")  # errors put it between backticks
         parts = self._kept_under(file)
         folder = (*self.repository.folder, "archives", *parts[len(self.repository.folder) + 1 :])
         make = None if self.web is None else lambda a, b: self._remote_file(file, a, b)
@@ -310,10 +310,10 @@ class HubFiles:
             size = self.entry(file).size
             if size is not None and size > WHOLE_BYTES:
                 raise HubError(
-                    f"{place} cannot be read in parts: {error.message}",
+                    f"`{place}` cannot be read in parts: {error.message}",
                     hint=f"take another hub, or fetch its {size} bytes: mmscore fetch --whole",
                 ) from error
-            self.notice(f"{error.message}: fetching {place} whole")
+            self.notice(f"{error.message}: fetching `{place}` whole")
             return open_archive(self.path(file))
 
     def _remote_file(self, file: str, size: int | None, validator: str | None) -> RemoteFile:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mmscore import journal
+from mmscore import journal, judging
 from mmscore.config import parse_shard
 from mmscore.errors import DataError
 from mmscore.report.folder import Run, Whole, load
@@ -36,6 +37,10 @@ def merge(folders: Sequence[Path], out: Path) -> Result:
     for name, which in ((journal.PREDICTIONS, 0), (journal.SCORES, 1)):
         records = (whole[which] for whole in _in_order(runs))
         journal.write_whole(made / name, (journal.encode(one) for one in records if one))
+    said = (one for run in runs for one in judging.read_judgements(run.directory).values())
+    if (first := next(said, None)) is not None:
+        lines = map(journal.encode, chain([first], said))
+        journal.write_whole(made / judging.JUDGEMENTS, lines)
     journal.write_json(made / journal.RUN, _record(runs))
     return reported(made)
 

@@ -290,8 +290,10 @@ class RemoteArchive:
     def _read(self, first: int, end: int) -> bytes:
         file = self._file
         if file is None:
-            raise offline_error(f"a member of {self.place}")
+            raise offline_error(f"a member of `{self.place}`")
         while True:
+            if self._changed is not None:
+                raise self._changed
             version = file.validator
             try:
                 return file.read(first, end)
@@ -322,7 +324,7 @@ class RemoteArchive:
                 same = False
             if not same:
                 self._changed = HubError(
-                    f"{self.place} was changed while it was in use: {error.message}",
+                    f"`{self.place}` was changed while it was in use: {error.message}",
                     hint="remove what was fetched of it with `mmscore cache --clean`, run again",
                 )
                 raise self._changed from error
@@ -353,7 +355,7 @@ def open_remote(
         remote = None if file is None else file(known.size, known.validator)
         return RemoteArchive(place, known.opened, known.digest, remote, cache, folder)
     if file is None:
-        raise offline_error(place)
+        raise offline_error(f"`{place}`")
     remote = file(None, None)
     opened = open_directory(place, remote.size, remote.read)
     digest = opened.digest

@@ -125,8 +125,13 @@ def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -
     """The task, whichever way it was given."""
     if isinstance(task_cfg, Mapping):
         task_cfg = TaskConfig.from_dict(task_cfg)
-    elif not isinstance(task_cfg, TaskConfig):
+    elif isinstance(task_cfg, str | os.PathLike):
         task_cfg = TaskConfig.from_file(task_cfg)
+    if not isinstance(task_cfg, TaskConfig):
+        raise ConfigError(
+            f"a task is a TaskConfig, a mapping or a file, found {type(task_cfg).__name__}",
+            hint="run several tasks one after another",
+        )
     return vlmevalkit.translated(task_cfg)
 
 

@@ -416,12 +416,11 @@ def _cut(data: bytes, count: int) -> list[bytes]:
 def test_a_full_disk_stops_with_the_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(monkeypatch, hub(TABLE)):
-        monkeypatch.setattr(shutil, "disk_usage", lambda _: type("U", (), {"free": 1000})())
+    with serving(monkeypatch, hub(TABLE)), monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: type("U", (), {"free": 1000})())
         with pytest.raises(StorageError, match="1024000 bytes are needed, 1000 are free") as caught:
             files().path("test.json")
         assert caught.value.hint is not None and "MMSCORE_CACHE" in caught.value.hint
-        monkeypatch.undo()
     full = OSError(errno.ENOSPC, "No space left on device")
 
     class Full:

@@ -582,7 +582,7 @@ def test_a_wrong_judge_is_told_in_a_sentence(judge: Any, words: list[str]) -> No
 
 WRONG_FLAGS = [
     (["--judge", "{"], "--judge holds broken JSON"),
-    (["--judge", "[]"], "expected a JSON object"),
+    (["--judge", "[]"], "expected a mapping in JSON"),
     (["--judge-model", "j"], "without --judge-strategy"),
     (["--judge-api-key", "k"], "without --judge-model"),
     (["--judge-strategy", "llm"], "no judge to ask"),

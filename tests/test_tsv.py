@@ -155,7 +155,7 @@ def test_a_table_without_images_is_asked_without(tmp_path: Path) -> None:
     ("rows", "sentence"),
     [
         ([question(1, image="9")], "no row of that index"),
-        ([question(1, image="2"), question(2, image="1")], "in a circle: 1 -> 2 -> 1"),
+        ([question(1, image="2"), question(2, image="1")], "in a circle: 2 -> 1 -> 2"),
         ([question(1, image="1")], "in a circle: 1 -> 1"),
         ([question(1, image="a/picture.jpg")], "column `image_path`"),
         ([question(1, image="")], "no image"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -180,8 +181,9 @@ class Scripted:
         self.asked = 0
         self.service = self.stopped = None
 
-    def ask(self, body: bytes) -> Reply:
-        again = any(turn["role"] == "assistant" for turn in json.loads(body)["messages"])
+    def ask(self, body: Sequence[bytes]) -> Reply:
+        asked = json.loads(b"".join(body))["messages"]
+        again = any(turn["role"] == "assistant" for turn in asked)
         self.asked += not again
         said = self.replies[self.asked - 1]
         if isinstance(said, dict):

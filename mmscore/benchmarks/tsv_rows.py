@@ -11,6 +11,7 @@ with the table.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -195,20 +196,21 @@ def _is_pointer(value: object) -> bool:
 
 def _decoded(content: Content) -> Iterator[Media]:
     """The images of a cell of base64, one or a list."""
+    name = _name(content)
     head = content.head if isinstance(content, Cell) else content[:1]
-    name = content.name if isinstance(content, Cell) else f"base64 of {len(content)} characters"
     if not head.lstrip().startswith("["):
-        load = _reader(content)
-        yield Media("image", LateBase64Source(_named(name, content), load))
+        yield Media("image", LateBase64Source(name, _reader(content)))
         return
     for number in range(len(_base64_list(_read(content)))):
-        load = _reader(content, number)
-        yield Media("image", LateBase64Source(f"{_named(name, content)} item {number + 1}", load))
+        source = LateBase64Source(f"{name} item {number + 1}", _reader(content, number))
+        yield Media("image", source)
 
 
-def _named(name: str, content: Content) -> str:
-    """A name that tells one medium from another; the text itself where the row holds it."""
-    return name if isinstance(content, Cell) else f"{name}, {content[:12]}...{content[-12:]}"
+def _name(content: Content) -> str:
+    """What tells one image from another: where its cell is, or a digest of what the row holds."""
+    if isinstance(content, Cell):
+        return content.name
+    return f"image {hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]} in the row"
 
 
 def _reader(content: Content, number: int | None = None) -> Callable[[], str]:
