@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from mmscore.errors import DataError, StorageError
 
@@ -25,10 +25,11 @@ SCORES = "scores.jsonl"
 
 Notice = Callable[[str], None]
 
-Wanted = Callable[[Mapping[str, Any]], bool]
-
 Key = tuple[str, int]
 """What a sample's record is known by: its id and its repeat."""
+
+Name = TypeVar("Name")
+"""What a record is looked up by."""
 
 
 class AppendFile:
@@ -131,15 +132,6 @@ def key(record: Mapping[str, Any]) -> Key:
     return record["id"], record.get("repeat", 0)
 
 
-def read_records(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a JSONL file of a run, as `placed_records` reads them.
-
-    Raises:
-        DataError: The file is missing, or a line in its midst is no record.
-    """
-    return (record for _, record in placed_records(path))
-
-
 def placed_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the byte where each line of a JSONL file of a run begins, with its record.
 
@@ -188,37 +180,43 @@ class RecordReader:
                 self._file = None
 
 
-class LastRecords(Mapping[Key, dict[str, Any]]):
-    """The last record of each sample of a JSONL file, in memory only as a place in the file."""
+class LastRecords(Mapping[Name, dict[str, Any]]):
+    """The last record of each name in a JSONL file, in memory only as a place in the file."""
 
-    def __init__(self, path: Path, wanted: Wanted) -> None:
-        """Find the places, in the order in which the samples first occur.
+    def __init__(
+        self,
+        path: Path,
+        name: Callable[[Mapping[str, Any]], Name],
+        wanted: Callable[[Mapping[str, Any]], bool] = lambda _: True,
+    ) -> None:
+        """Find the places, in the order in which the names first occur.
 
         Args:
             path: The file; it may grow later, which changes nothing here.
-            wanted: Which samples count, by their last record.
+            name: What a record is known by.
+            wanted: Which names count, by their last record.
 
         Raises:
             DataError: The file is missing, or a line in its midst is no record.
         """
-        places: dict[Key, int] = {}
-        unwanted: set[Key] = set()
+        places: dict[Name, int] = {}
+        unwanted: set[Name] = set()
         for place, record in placed_records(path):
-            name = key(record)
-            places[name] = place
+            known = name(record)
+            places[known] = place
             if wanted(record):
-                unwanted.discard(name)
+                unwanted.discard(known)
             else:
-                unwanted.add(name)
-        for name in unwanted:
-            del places[name]
+                unwanted.add(known)
+        for known in unwanted:
+            del places[known]
         self._places = places
         self._reader = RecordReader(path)
 
-    def __getitem__(self, name: Key) -> dict[str, Any]:
+    def __getitem__(self, name: Name) -> dict[str, Any]:
         return self._reader.at(self._places[name])
 
-    def __iter__(self) -> Iterator[Key]:
+    def __iter__(self) -> Iterator[Name]:
         return iter(self._places)
 
     def __len__(self) -> int:

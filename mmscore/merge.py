@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,20 @@ def merge(folders: Sequence[Path], out: Path) -> Result:
     for name, which in ((journal.PREDICTIONS, 0), (journal.SCORES, 1)):
         records = (whole[which] for whole in _in_order(runs))
         journal.write_whole(made / name, (journal.encode(one) for one in records if one))
-    said = [line for run in runs for line in judging.read_judgements(run.directory).values()]
-    if said:
-        journal.write_whole(made / judging.JUDGEMENTS, map(journal.encode, said))
+    _merge_judgements(folders, made)
     journal.write_json(made / journal.RUN, _record(runs))
     return reported(made)
+
+
+def _merge_judgements(folders: Sequence[Path], made: Path) -> None:
+    """Keep what the judges of all shards said, where any was asked."""
+    with ExitStack() as open_things:
+        found = [said for said in map(judging.read_judgements, folders) if said is not None]
+        for said in found:
+            open_things.enter_context(closing(said))
+        if any(found):
+            lines = (journal.encode(line) for said in found for line in said.values())
+            journal.write_whole(made / judging.JUDGEMENTS, lines)
 
 
 def _in_order(runs: Sequence[Run]) -> Iterator[Whole]:

@@ -187,11 +187,12 @@ def run_folder(plan: Plan) -> Path:
 
 
 def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
-    def records(name: str, wanted: journal.Wanted) -> journal.LastRecords:
-        return open_things.enter_context(closing(journal.LastRecords(folder / name, wanted)))
-
-    predictions = records(journal.PREDICTIONS, replied)
-    return Earlier(predictions, {} if rescore else records(journal.SCORES, lambda _: True))
+    predictions = journal.LastRecords(folder / journal.PREDICTIONS, journal.key, replied)
+    open_things.enter_context(closing(predictions))
+    if rescore:
+        return Earlier(predictions)
+    scores = journal.LastRecords(folder / journal.SCORES, journal.key)
+    return Earlier(predictions, open_things.enter_context(closing(scores)))
 
 
 __all__ = ["Events", "Result", "as_task", "ask", "preview", "run_folder", "run_task"]

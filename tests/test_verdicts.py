@@ -219,7 +219,7 @@ def judged(row: dict[str, Any]) -> tuple[dict[str, Any], list[Scripted]]:
         }
     )
     judges = [Judge(n, n, {}, c) for n, c in zip(names, clients, strict=True)]  # type: ignore[arg-type]
-    panel = judging.Panel(config, benchmark, judges, {}, None, print)
+    panel = judging.Panel(config, benchmark, judges, None, None, print)
     panel._probed = True
     choices = ("CT", "MRI", "X-Ray", "PET") if given["task"] == "general_vmcq" else ()
     sample = Sample("q", "s", (), given["target"] or None, choices)
