@@ -19,10 +19,11 @@ from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client
 from mmscore.config import TaskConfig
+from mmscore.endpoint import body_options, limits, service
 from mmscore.errors import DataError, Exit
 from mmscore.media import CheckedImage, base64_length, check_image
+from mmscore.planning import SILENT, Events, Plan, look
 from mmscore.records import SCORED, Media, Sample
-from mmscore.run import SILENT, Events, Plan, body_options, limits, look, service
 from mmscore.survey import Survey
 from mmscore.wire import build_request, media_of
 from mmscore.wording import shown

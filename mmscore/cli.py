@@ -92,14 +92,14 @@ def _eval(arguments: argparse.Namespace) -> int:
 
 
 def _perform(task: Any, arguments: argparse.Namespace) -> int:
-    from mmscore import run
+    from mmscore import endpoint, planning, run
 
     if task.dry_run:
         return _dry_run(task)
-    run.service(task)  # no endpoint or model is told before the data are read
+    endpoint.service(task)  # no endpoint or model is told before the data are read
     _give_large_buffers_back()
     events = _events(arguments.progress)
-    plans = list(run.plans(task, events))
+    plans = list(planning.plans(task, events))
     code = Exit.COMPLETE
     for plan in plans:
         result = run.ask(plan, events)
@@ -118,9 +118,9 @@ def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dry_run(task: Any) -> int:
-    from mmscore import run
+    from mmscore import planning, run
 
-    for plan in run.plans(task, _events("auto")):
+    for plan in planning.plans(task, _events("auto")):
         total = sum(plan.planned.values())
         for subset, count in plan.planned.items():
             print(f"{plan.benchmark.name} {subset}: {count} requests")
@@ -131,8 +131,8 @@ def _dry_run(task: Any) -> int:
 
 
 def _events(form: str) -> Any:
+    from mmscore.planning import Events
     from mmscore.progress import Teller
-    from mmscore.run import Events
 
     teller = Teller(form, sys.stderr)
 

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mmscore import journal, run
+from mmscore import journal, planning, provenance, run
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError, DataError
+from mmscore.planning import Plan
 from mmscore.recording import prediction_record, score_record
 from mmscore.records import SCORED, Reply, Sample
 from mmscore.replies import ReplyError, ThinkRule, read_completion
 from mmscore.result import Result, reported
 from mmscore.rows import Row, read
-from mmscore.run import Plan
 
 ID_COLUMNS = ("id", "sample_id", "index", "qid", "question_id")
 """Columns that hold a sample's id, in the order they are looked for."""
@@ -88,7 +88,7 @@ def score_elsewhere(
     """
     if len(task.datasets) != 1:
         raise ConfigError(f"{len(task.datasets)} benchmarks are given, expected one")
-    plan = run.plan(replace(task, skip_bad_media=True, offline=True), task.datasets[0])
+    plan = planning.plan(replace(task, skip_bad_media=True, offline=True), task.datasets[0])
     items = [
         (index, sample)
         for index, sample, repeat in plan.selection.items(plan.samples())
@@ -97,10 +97,10 @@ def score_elsewhere(
     given = list(_given(replies, plan.benchmark.name, columns, _think(task)))
     matched = list(_matched(given, items, partial=partial))
     folder = run.run_folder(plan)
-    record = run.run_record(plan, None, folder)
+    record = provenance.run_record(plan, None, folder)
     repeats = 1 + max((reply.repeat for reply, _, _ in matched), default=0)
     record["planned"] = {name: count * repeats for name, count in record["planned"].items()}
-    record.update(repeats=repeats, finished=run.now(), stopped=None)
+    record.update(repeats=repeats, finished=provenance.now(), stopped=None)
     record["model"] = record["model"] or _name_of(replies, plan.benchmark.name)
     _write(folder, record, plan, matched)
     return reported(folder)

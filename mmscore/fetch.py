@@ -15,9 +15,9 @@ from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
 from mmscore.hub import Files, HubFiles, HubSource
 from mmscore.local import LocalFiles
+from mmscore.planning import SILENT, Events, Plan, find_files, look
 from mmscore.remote import RemoteArchive
 from mmscore.repository import HUBS
-from mmscore.run import SILENT, Events, Plan, find_files, look
 
 TABLES_BYTES = 64 * 1024 * 1024
 """A dry run reads tables up to this size, to know which members of an archive are needed."""

@@ -208,7 +208,7 @@ class HubFiles:
     def close(self) -> None:
         """Stop what is under way."""
         if self.web is not None:
-            self.web.stopped.set()
+            self.web.stop()
         for archive in self.archives.values():
             if isinstance(archive, RemoteArchive):
                 archive.close()

@@ -15,6 +15,8 @@ from mmscore.judge_config import STRATEGIES
 
 PROGRAM = "mmscore"
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
+FORMS_HELP = "how progress is told: " + ", ".join(PROGRESS_FORMS)
+THINK_RULES = ("strict", "reference")
 
 
 EXTRA_HELP = "an option of this benchmark alone"
@@ -62,7 +64,9 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--generation", action="append", metavar="KEY=VALUE", help="into the request body; or JSON"
     )
     asking.add_argument("--system", metavar="TEXT", help="a system message before each question")
-    asking.add_argument("--prompt-template", metavar="TEXT|@FILE", help="with {question} in it")
+    asking.add_argument(
+        "--prompt-template", metavar="TEXT", help="or @FILE; {question} stands in it"
+    )
     asking.add_argument("--repeats", type=int, metavar="K", help="ask each sample K times")
     asking.add_argument("--stream", action="store_true", default=None, help="ask for a stream")
     asking.add_argument(
@@ -71,7 +75,12 @@ def _run(command: argparse.ArgumentParser) -> None:
     asking.add_argument(
         "--retries", type=int, metavar="N", help=f"new attempts a sample ({DEFAULT_RETRIES})"
     )
-    asking.add_argument("--think", choices=("strict", "reference"), help="how <think> is split off")
+    asking.add_argument(
+        "--think",
+        choices=THINK_RULES,
+        metavar="RULE",
+        help="how <think> is split off: strict, reference",
+    )
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
     asking.add_argument(
         "--filter", action="append", metavar="NAME=ARG", help="on replies before reading (repeat)"
@@ -84,7 +93,7 @@ def _judge(command: argparse.ArgumentParser) -> None:
     judge = command.add_argument_group("judge")
     judge.add_argument("--judge", metavar="JSON", help="strategy, models, contract, repeats ...")
     judge.add_argument(
-        "--judge-strategy", choices=STRATEGIES, help="llm_recall: only what the rule failed"
+        "--judge-strategy", choices=STRATEGIES, metavar="NAME", help=" ".join(STRATEGIES)
     )
     judge.add_argument("--judge-model", metavar="MODEL", help="the judge's name at its endpoint")
     judge.add_argument("--judge-api-url", metavar="URL", help="or MMSCORE_JUDGE_API_URL")
@@ -94,7 +103,9 @@ def _judge(command: argparse.ArgumentParser) -> None:
 def _eval(command: argparse.ArgumentParser) -> None:
     add_flags(command)
     _output(command)
-    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+    command.add_argument(
+        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
+    )
 
 
 def _endpoint(command: argparse.ArgumentParser) -> None:
@@ -128,7 +139,9 @@ def _folder(command: argparse.ArgumentParser) -> None:
     folder.add_argument("--resume", metavar="RUN_DIR", help="go on with an earlier run")
     folder.add_argument("--config", metavar="FILE", help="a task file: .toml, .json or .yaml")
     _output(folder)
-    folder.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+    folder.add_argument(
+        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
+    )
 
 
 def _output(group: Any) -> None:
@@ -156,7 +169,12 @@ def _score(command: argparse.ArgumentParser) -> None:
     replies.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of each")
     replies.add_argument("--extra", action="append", metavar="KEY=VALUE", help=EXTRA_HELP)
     replies.add_argument("--model", metavar="NAME", help="whose replies they are, for the report")
-    replies.add_argument("--think", choices=("strict", "reference"), help="how <think> is split")
+    replies.add_argument(
+        "--think",
+        choices=THINK_RULES,
+        metavar="RULE",
+        help="how <think> is split off: strict, reference",
+    )
     replies.add_argument("--out", metavar="DIR", help="the folder to write (outputs/<time>-<name>)")
     _judge(command)
     command.add_argument("--concurrency", type=int, metavar="N", help="judge requests in flight")
@@ -187,7 +205,9 @@ def _fetch(command: argparse.ArgumentParser) -> None:
     command.add_argument("--whole", action="store_true", help="archives whole, not members asked")
     _data(command)
     _output(command)
-    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+    command.add_argument(
+        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
+    )
 
 
 def _cache(command: argparse.ArgumentParser) -> None:
@@ -202,7 +222,9 @@ def _check(command: argparse.ArgumentParser) -> None:
     _endpoint(command)
     _data(command)
     _output(command)
-    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+    command.add_argument(
+        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
+    )
 
 
 def _info(command: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client, hint_for
-from mmscore.errors import DataError, EndpointError
+from mmscore.errors import DataError, EndpointError, HubError
 from mmscore.journal import AppendFile, Key
 from mmscore.judging import Panel
 from mmscore.recording import prediction_record, score_record
@@ -82,6 +82,7 @@ class Asking:
         earlier: What need not be asked again.
         concurrency: Requests in flight.
         judges: Who is asked about a reply after the rule; None where nobody is.
+        drop_downloads: Ends what is being fetched of the data, when the user stops the run.
     """
 
     benchmark: Benchmark
@@ -94,6 +95,7 @@ class Asking:
     earlier: Earlier
     concurrency: int
     judges: Panel | None = None
+    drop_downloads: Callable[[], None] = lambda: None
 
 
 class Run:
@@ -144,6 +146,8 @@ class Run:
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "
                 "images changed) and were asked again"
             )
+        if interrupted and isinstance(self._error, HubError):
+            raise KeyboardInterrupt  # a dropped download is its consequence
         if self._error is not None:
             raise self._error
         if interrupted:
@@ -162,6 +166,7 @@ class Run:
             except KeyboardInterrupt:
                 interruptions += 1
                 self._stopping.set()
+                self.asking.drop_downloads()
                 if interruptions == 1:
                     self._notice(
                         "stopping: finishing the requests in flight (Ctrl-C again to drop them)"

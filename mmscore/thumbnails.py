@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmscore import run
+from mmscore import planning
 from mmscore.config import TaskConfig
 from mmscore.errors import MmscoreError
 from mmscore.media import thumbnail
@@ -60,7 +60,7 @@ def _wanted(of: Run) -> dict[str, Mapping[str, Any]]:
 def _make(of: Run, wanted: Mapping[str, Mapping[str, Any]], made: dict[str, str]) -> None:
     name = str(of.benchmark.get("file") or of.benchmark["name"])
     task = TaskConfig.from_dict({**(of.info.get("config") or {}), "datasets": [name]})
-    plan = run.plan(replace(task, offline=True, skip_bad_media=True), name)
+    plan = planning.plan(replace(task, offline=True, skip_bad_media=True), name)
     left, size = set(wanted), 0
     for sample in plan.samples():
         for medium in media_of(sample.messages):

@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -104,8 +104,21 @@ class Web:
         """Take who hears of waits that a user would wonder about."""
         self._notice = notice
         self._local = threading.local()
-        self.stopped = threading.Event()
-        """Set to end waits between attempts; every retried action then fails at once."""
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._open: set[Response] = set()
+
+    def stop(self) -> None:
+        """End what is under way: bodies being read and waits between attempts; each fails."""
+        self._stopped.set()
+        with self._lock:
+            for response in self._open:
+                # Closing would wait for the reader; older urllib3 has nothing else, and its
+                # reader gives up after SILENCE_TIMEOUT.
+                shutdown = getattr(response.raw, "shutdown", None)
+                if shutdown is not None:
+                    with suppress(Exception):  # it may have ended by itself
+                        shutdown()
 
     @contextmanager
     def get(self, target: Target, headers: Mapping[str, str] | None = None) -> Iterator[Answer]:
@@ -115,7 +128,7 @@ class Web:
             WebError: No answer, or one that is no success.
         """
         response, first = self._follow(target, headers or {})
-        with response:
+        with response, self._stoppable(response):
             answer = Answer(
                 target,
                 response.url,
@@ -126,6 +139,16 @@ class Web:
             )
             _check(answer)
             yield answer
+
+    @contextmanager
+    def _stoppable(self, response: Response) -> Iterator[None]:
+        with self._lock:
+            self._open.add(response)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open.discard(response)
 
     def json(self, target: Target) -> tuple[Any, Mapping[str, str]]:
         """The JSON value at a URL and the answer's headers, after as many attempts as it takes.
@@ -164,7 +187,7 @@ class Web:
                 if further >= PROGRESS_BYTES:
                     failures = 0
                 failures += SMALL_STEP if further > 0 else 1
-                if not error.retriable or failures >= ATTEMPTS:
+                if not error.retriable or failures >= ATTEMPTS or self._stopped.is_set():
                     raise
                 self._pause(error, failures if further <= 0 else 0)
 
@@ -175,7 +198,7 @@ class Web:
         seconds = min(seconds, LONGEST_PAUSE)
         if seconds >= 5:
             self._notice(f"{error.message}; trying again in {seconds:.0f} s")
-        if self.stopped.wait(seconds):
+        if self._stopped.wait(seconds):
             raise error
 
     def _follow(

@@ -35,7 +35,8 @@ FLOORS = (
     ("reading a run", "report compare"),
     (
         "the door",
-        "arguments vlmevalkit result run thumbnails rescore elsewhere merge about fetch check demo"
+        "arguments vlmevalkit endpoint planning result provenance run thumbnails rescore elsewhere"
+        " merge about fetch check demo"
         " __init__ progress eval_options options cli __main__",
     ),
 )

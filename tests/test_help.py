@@ -18,7 +18,7 @@ from mmscore.cli import ACTIONS
 from mmscore.options import COMMANDS, parse
 
 FOLDER = Path(__file__).with_name("help")
-SCREEN_LINES, SCREEN_COLUMNS = 56, 100
+SCREEN_LINES, SCREEN_COLUMNS = 66, 100
 NAMES = ["mmscore", *COMMANDS]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import io
 import random
 import threading
@@ -12,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hubs import hub, serving
+from hubs import bytes_of, hub, serving
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from server import Request, Response, Server, drop, file, raw, serve, status
+from server import Request, Response, Server, drop, file, raw, reply, serve, status
+from support import ROOT, run_cli
 
 from mmscore import hub as hub_module
 from mmscore import web
@@ -26,6 +28,7 @@ from mmscore.errors import DataError, HubError
 from mmscore.hub import HubFiles, locate
 from mmscore.ranges import read_span
 from mmscore.remote import RemoteArchive, RemoteFile, open_directory
+from mmscore.runner import Run
 from mmscore.web import Web
 from mmscore.webfaults import ChangedError, RangesUnusableError, Target, WebError
 
@@ -563,3 +566,69 @@ def test_a_cache_of_another_archive_is_not_mistaken_for_this_one(
             )
         for kept in (*cache_folder().rglob("directory"), *cache_folder().rglob("listing.json")):
             kept.unlink()
+
+
+def test_a_stop_ends_what_is_being_read() -> None:
+    def answer(request: Request) -> Response:
+        whole = file(DATA, request)
+        return Response(206, whole.headers, (DATA[:100], DATA[100:2000]), gap=30)
+
+    fetcher = Web()
+    ended: list[float] = []
+
+    def read() -> None:
+        with pytest.raises(WebError):
+            read_span(fetcher, Target(server.url, "the file"), 0, 2000)
+        ended.append(time.monotonic())
+
+    with serve(answer) as server:
+        reader = threading.Thread(target=read)
+        reader.start()
+        while not server.requests:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        started = time.monotonic()
+        fetcher.stop()
+        reader.join(10)
+    assert ended and ended[0] - started < 2
+
+
+def test_ctrl_c_does_not_wait_for_downloads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = ROOT / "data" / "samples" / "pmc_vqa"
+    good = hub({"evalscope/PMC-VQA": bytes_of(samples)})
+    hung = threading.Event()
+
+    def answer(request: Request) -> Response:
+        response = good(request)
+        if "images.zip" in request.path and hung.is_set():
+            return Response(206, response.headers, (b"", response.body), gap=60)
+        if "images.zip" in request.path:
+            hung.set()
+        return response
+
+    monkeypatch.setattr("mmscore.remote.RemoteArchive._keep_known", lambda *_: False)
+    with serving(monkeypatch, answer) as server, serve(reply("ANSWER: A")) as endpoint:
+        monkeypatch.setattr(Run, "_work", _interrupting(Run._work, server))
+        started = time.monotonic()
+        ran = run_cli(
+            "run", "pmc_vqa", "--model", "m", "--api-url", endpoint.url, "--out",
+            str(tmp_path / "out"), "--progress", "none",
+        )  # fmt: skip
+    assert ran.code == 130, ran.err
+    assert time.monotonic() - started < 10
+    assert "--resume" in ran.err
+
+
+def _interrupting(work: Any, server: Server) -> Any:
+    """The workers' loop, with one Ctrl-C once ranges are being waited for."""
+    sent = threading.Lock()
+
+    def worker(run: Any) -> None:
+        if sent.acquire(blocking=False):
+            timer = threading.Timer(0.7, _thread.interrupt_main)
+            timer.start()
+        work(run)
+
+    return worker
