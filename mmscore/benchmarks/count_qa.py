@@ -20,7 +20,7 @@ from mmscore.errors import DataError
 from mmscore.prompts import fill
 from mmscore.records import Extracted, Media, Message, Sample, Source, Text
 from mmscore.rows import Cell, Row, read, require_columns
-from mmscore.sources import BytesSource, CellSource, FileSource, Roots, mime_of
+from mmscore.sources import BytesSource, FileSource, Roots
 from mmscore.wording import shown
 
 TABLES = "data/test-*.parquet"
@@ -111,9 +111,9 @@ def _source(record: Row, files: Files, table: str, options: Options) -> Source:
     place = f"{record.place} column `image`"
     match held:
         case Cell():
-            return CellSource(held.name, held)
+            return BytesSource(held.name, held)
         case bytes():
-            return BytesSource(place, held, mime_of(held) or "application/octet-stream")
+            return BytesSource(place, held)
         case None if isinstance(path, str) and path:
             beside = files.beside(table, path)
             return beside or FileSource(path, Roots.of(record.path, options.media_root))

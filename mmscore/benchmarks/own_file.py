@@ -20,10 +20,10 @@ from typing import Any, NoReturn
 from mmscore import benchmark as own
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.errors import BenchmarkError, ConfigError, DataError, MmscoreError
-from mmscore.placeholders import cells, media_part
+from mmscore.placeholders import columns_of, media_part
 from mmscore.records import Extracted, Media, Message, Sample, Text
 from mmscore.rows import Cell, Row
-from mmscore.sources import LateBase64Source, Roots
+from mmscore.sources import Roots
 from mmscore.wording import shown, text_of, what
 
 SUFFIX = ".py"
@@ -245,18 +245,13 @@ def _part(part: object, number: int, roots: Roots) -> Text | Media:
     if not isinstance(part, own.Medium):
         raise DataError(f"{where} is {_kind(part)}, expected a text, `image`, `audio` or `video`")
     value = part.value
-    if isinstance(value, Cell):
-        return Media(part.kind, _late(value))
-    if isinstance(value, bytes | bytearray):
+    held = value.read() if isinstance(value, Cell) and not value.head else value
+    if isinstance(held, bytes | bytearray):
         value = {"bytes": value}
-    found = cells({f"{part.kind}_1": value}, part.kind)
+    found = columns_of({f"{part.kind}_1": value})[part.kind]
     if not found:
         raise DataError(f"{where} is an {part.kind} of {what(value)}, expected where it is")
     return replace(media_part(found[1], where, roots), detail=None)
-
-
-def _late(cell: Cell) -> LateBase64Source:
-    return LateBase64Source(cell.name, lambda: str(cell.read()))
 
 
 def _number(value: object) -> float | None:

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mmscore.benchmarks.base import Files, Options
@@ -24,7 +25,7 @@ from mmscore.errors import DataError
 from mmscore.placeholders import HTTP
 from mmscore.records import Media, Sample, Text
 from mmscore.rows import Cell, Row, read, require_columns
-from mmscore.sources import FileSource, LateBase64Source, Roots
+from mmscore.sources import FileSource, Roots, TextSource
 from mmscore.wording import shown
 
 GROUPS = ("category", "l2-category", "split")
@@ -199,11 +200,11 @@ def _decoded(content: Content) -> Iterator[Media]:
     name = _name(content)
     head = content.head if isinstance(content, Cell) else content[:1]
     if not head.lstrip().startswith("["):
-        yield Media("image", LateBase64Source(name, _reader(content)))
+        yield Media("image", TextSource(name, content))
         return
     for number in range(len(_base64_list(_read(content)))):
-        source = LateBase64Source(f"{name} item {number + 1}", _reader(content, number))
-        yield Media("image", source)
+        item = Cell(f"{name} item {number + 1}", partial(_item, content, number))
+        yield Media("image", TextSource(item.name, item))
 
 
 def _name(content: Content) -> str:
@@ -213,12 +214,8 @@ def _name(content: Content) -> str:
     return f"image {hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]} in the row"
 
 
-def _reader(content: Content, number: int | None = None) -> Callable[[], str]:
-    def load() -> str:
-        text = _read(content)
-        return text if number is None else _base64_list(text)[number]
-
-    return load
+def _item(content: Content, number: int) -> str:
+    return _base64_list(_read(content))[number]
 
 
 def _read(content: Content) -> str:
