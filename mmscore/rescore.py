@@ -57,9 +57,7 @@ def rescore(
         if judge is not None or config.get("judge"):
             judges, at_once = _panel(record, benchmark, folder, judge, open_things, notice, workers)
         score = partial(_scored, benchmark, filters.build(args.get("filters")), judges)
-        replies = journal.LastRecords(folder / journal.PREDICTIONS, journal.key, replied)
-        open_things.enter_context(closing(replies))
-        lines = _at_once(score, replies, workers, judges) if at_once else _in_turn(score, replies)
+        lines = _lines(folder, score, workers if at_once else 0, judges)
         journal.write_whole(folder / journal.SCORES, lines)
     record["fingerprints"]["scorer"] = filters.scorer_id(benchmark.scorer, args.get("filters"))
     record["versions"] = versions()
@@ -117,10 +115,19 @@ def _scored(
     return journal.encode(score_record(benchmark, sample, repeat, reply, keep, judges))
 
 
-def _in_turn(
-    score: Callable[[Mapping[str, Any]], bytes], replies: journal.LastRecords[journal.Key]
+def _lines(
+    folder: Path,
+    score: Callable[[Mapping[str, Any]], bytes],
+    workers: int,
+    judges: Panel | None,
 ) -> Iterator[bytes]:
-    return (score(replies[key]) for key in replies)
+    """The score lines of all replies, in the order in which their samples first ended."""
+    path = folder / journal.PREDICTIONS
+    with closing(journal.LastRecords(path, journal.key, replied)) as replies:
+        if workers:
+            yield from _at_once(score, replies, workers, judges)
+        else:
+            yield from map(score, replies.values())
 
 
 def _at_once(
