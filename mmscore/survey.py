@@ -132,7 +132,8 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
         spoiled = sum(len(ids) for ids in found.missing.values())
         raise DataError(
             f"{len(found.missing)} media of {spoiled} samples cannot be found: "
-            f"{_listing(list(found.missing))}{f'; {found.tried}' if found.tried else ''}",
+            f"{', '.join(f'`{name}`' for name in found.missing)}"
+            f"{f'; {found.tried}' if found.tried else ''}",
             hint="complete the data, or run the rest with --skip-bad-media",
         )
 

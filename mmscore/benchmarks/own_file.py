@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from mmscore import benchmark as own
 from mmscore.benchmarks.base import Benchmark, Files, Options
-from mmscore.errors import ConfigError, DataError, MmscoreError
+from mmscore.errors import BenchmarkError, ConfigError, DataError, MmscoreError
 from mmscore.placeholders import columns_of, media_part
 from mmscore.records import Extracted, Media, Message, Sample, Text
 from mmscore.rows import Cell, Row
@@ -182,7 +182,7 @@ class _Task:
         except Exception as error:
             self._fail("parse", error, sample)
         if answer is not None and not isinstance(answer, str):
-            raise DataError(
+            raise BenchmarkError(
                 f"`parse` of `{self.path}` gave {_kind(answer)} for sample `{sample.id}`, "
                 "expected a text or None"
             )
@@ -204,13 +204,13 @@ class _Task:
         place = f"`score` of `{self.path}` gave"
         if name not in self.own.metrics:
             listed = ", ".join(f"`{metric}`" for metric in self.own.metrics)
-            raise DataError(
+            raise BenchmarkError(
                 f"{place} `{name}` for sample `{sample.id}`, expected {listed}",
                 hint=f'name it in the benchmark: metrics=("{name}",)',
             )
         number = _number(value)
         if number is None or not 0.0 <= number <= 1.0:
-            raise DataError(
+            raise BenchmarkError(
                 f"{place} {shown(value)} as `{name}` for sample `{sample.id}`, "
                 "expected a number from 0 to 1"
             )
@@ -220,7 +220,7 @@ class _Task:
         if isinstance(error, MmscoreError):
             raise error
         where = f" for sample `{sample.id}`" if sample is not None else ""
-        raise DataError(self._sentence(name, error) + where) from error
+        raise BenchmarkError(self._sentence(name, error) + where) from error
 
     def _sentence(self, name: str, error: Exception) -> str:
         if isinstance(error, MmscoreError):

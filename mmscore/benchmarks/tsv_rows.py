@@ -11,6 +11,7 @@ with the table.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -196,20 +197,21 @@ def _is_pointer(value: object) -> bool:
 
 def _decoded(content: Content) -> Iterator[Media]:
     """The images of a cell of base64, one or a list."""
+    name = _name(content)
     head = content.head if isinstance(content, Cell) else content[:1]
     if not head.lstrip().startswith("["):
-        yield Media("image", TextSource(_name(content), content))
+        yield Media("image", TextSource(name, content))
         return
     for number in range(len(_base64_list(_read(content)))):
-        item = Cell(f"{_name(content)} item {number + 1}", partial(_item, content, number))
+        item = Cell(f"{name} item {number + 1}", partial(_item, content, number))
         yield Media("image", TextSource(item.name, item))
 
 
 def _name(content: Content) -> str:
-    """The place of a cell; for one held in the row, a name that tells one text from another."""
+    """What tells one image from another: where its cell is, or a digest of what the row holds."""
     if isinstance(content, Cell):
         return content.name
-    return f"base64 of {len(content)} characters, {content[:12]}...{content[-12:]}"
+    return f"image {hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]} in the row"
 
 
 def _item(content: Content, number: int) -> str:
