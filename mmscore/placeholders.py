@@ -137,7 +137,7 @@ def _number(kind: str, digits: str) -> int:
 def columns_of(
     record: Mapping[str, Any], wanted: Mapping[Kind, Collection[int]] | None = None
 ) -> dict[Kind, dict[int, Found]]:
-    """The media of a record, by kind and placeholder number.
+    """The media of a record, by kind and placeholder number; kinds without a column are left out.
 
     Of each kind, filled columns `image_1` to `image_100` come first; only where none of those
     looked at is filled does the list column `images` count. Cells that are missing, null or empty
@@ -159,26 +159,26 @@ def columns_of(
                 continue
             if wanted is None or number in wanted.get(kind, ()):
                 filled.setdefault(kind, {})[number] = column
-    return {kind: _of_kind(record, kind, filled.get(kind), wanted) for kind in KINDS}
+    media = {}
+    for kind in KINDS:
+        if kind in filled:
+            media[kind] = _indexed(record, kind, filled[kind])
+        elif LISTS[kind] in record:
+            media[kind] = _listed(record, kind, None if wanted is None else wanted.get(kind, ()))
+    return media
 
 
-def _of_kind(
-    record: Mapping[str, Any],
-    kind: Kind,
-    filled: Mapping[int, str] | None,
-    wanted: Mapping[Kind, Collection[int]] | None,
-) -> dict[int, Found]:
-    if not filled:
-        numbers = None if wanted is None else wanted.get(kind, ())
-        return _listed(record, kind, numbers) if LISTS[kind] in record else {}
+def _indexed(record: Mapping[str, Any], kind: Kind, filled: Mapping[int, str]) -> dict[int, Found]:
+    numbers = sorted(filled) if len(filled) > 1 else filled
+    formats = kind in FORMATS
     return {
         number: _cell(
-            record[column],
+            record[filled[number]],
             kind,
-            f"column `{column}`",
-            record.get(f"{column}_format") if kind in FORMATS else None,
+            f"column `{filled[number]}`",
+            record.get(f"{filled[number]}_format") if formats else None,
         )
-        for number, column in sorted(filled.items())
+        for number in numbers
     }
 
 
@@ -199,8 +199,9 @@ def _listed(
 
 def _cell(value: Any, kind: Kind, where: str, written: object) -> Found:
     """One cell, checked as far as the reference checks a column before it is used."""
-    if isinstance(value, Cell):
-        value = said(value, kind)
+    if isinstance(value, str) and not written:
+        return Found(kind, value)
+    value = said(value, kind)
     if isinstance(value, str | Cell):
         return _checked(kind, value, where, written, NO_HINTS)
     if not isinstance(value, dict):
@@ -223,7 +224,8 @@ def _cell(value: Any, kind: Kind, where: str, written: object) -> Found:
 def _checked(
     kind: Kind, value: Any, where: str, written: object, hints: Mapping[str, object]
 ) -> Found:
-    _check_format(kind, written, where)
+    if written:
+        _check_format(kind, written, where)
     return found_of(kind, value, written or None, hints)
 
 
@@ -304,15 +306,14 @@ def parts_of(
     """
     parts: list[Text | Media] = []
     dropped: dict[str, None] = {}
-    for at in range(0, len(pieces), 3):
-        text = pieces[at]
+    for at, text in enumerate(pieces[::3]):
         if text and not text.isspace():
             parts.append(Text(text_of(text, "the text")))
-        if at + 1 == len(pieces):
+        if at * 3 + 1 == len(pieces):
             break
-        kind = KIND[pieces[at + 1]]
-        number = _number(kind, pieces[at + 2])
-        found = media[kind].get(number)
+        kind = KIND[pieces[at * 3 + 1]]
+        number = _number(kind, pieces[at * 3 + 2])
+        found = media[kind].get(number) if kind in media else None
         if found is None:
             dropped[f"<{kind} {number}>"] = None
         elif found.data is None and not found.url:

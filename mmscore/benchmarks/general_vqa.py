@@ -85,7 +85,7 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
 def _messages(record: Mapping[str, Any]) -> Any:
     """The messages as written, read from JSON text where they are that."""
     messages = record.get("messages")
-    if not isinstance(messages, str | Cell):
+    if isinstance(messages, list) or not isinstance(messages, str | Cell):
         return messages
     try:
         return json.loads(messages) if isinstance(messages, str) else json_with_cells(messages)
@@ -107,10 +107,10 @@ def _resolved(
     """
     messages = [_with_text(message) for message in messages]
     texts = [cut(_plain_text(message)) for message in messages]
-    wanted = numbers_of([piece for text in texts if len(text) > 1 for piece in text[:-1]])
-    if not wanted:
+    marked = [piece for text in texts if len(text) > 1 for piece in text[:-1]]
+    if not marked:
         return messages, []
-    media = columns_of(record, wanted)
+    media = columns_of(record, numbers_of(marked))
     dropped = dict[str, None]()
     for at, text in enumerate(texts):
         if len(text) > 1:
@@ -123,8 +123,10 @@ def _resolved(
 
 def _with_text(message: Any) -> Any:
     """A message with its text, where that is long, unlike prose, and was left in the data file."""
-    if isinstance(message, dict) and isinstance(message.get("content"), Cell):
-        return {**message, "content": message["content"].read()}
+    if isinstance(message, dict):
+        content = message.get("content")
+        if isinstance(content, Cell):
+            return {**message, "content": content.read()}
     return message
 
 

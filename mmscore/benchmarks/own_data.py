@@ -72,7 +72,7 @@ def own_samples(
         roots = Roots.of(path, options.media_root)
         for number, record in enumerate(read(path, late=late), 1):
             name = f"{subset}/{number}"
-            facts = {"id": record["id"]} if isinstance(record.get("id"), str | int) else {}
+            facts = _named(record) if "id" in record else {}
             try:
                 messages, target, choices, metadata, doubts, warnings = draft(record, roots)
                 if doubts and not strict:
@@ -88,6 +88,10 @@ def own_samples(
                 warnings = tuple(f"{record.place}: {warning}" for warning in warnings)
             facts = {**facts, **metadata} if metadata else facts
             yield Sample(name, subset, messages, target, choices, facts, None, warnings)
+
+
+def _named(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": record["id"]} if isinstance(record["id"], str | int) else {}
 
 
 # --- which file --------------------------------------------------------------------------------

@@ -248,7 +248,7 @@ def _part(part: object, number: int, roots: Roots) -> Text | Media:
     held = value.read() if isinstance(value, Cell) and not value.head else value
     if isinstance(held, bytes | bytearray):
         value = {"bytes": value}
-    found = columns_of({f"{part.kind}_1": value})[part.kind]
+    found = columns_of({f"{part.kind}_1": value}).get(part.kind)
     if not found:
         raise DataError(f"{where} is an {part.kind} of {what(value)}, expected where it is")
     return replace(media_part(found[1], where, roots), detail=None)

@@ -30,13 +30,23 @@ _MARK = "\x7fcell "
 """With a number, what stands for a string taken out; should a text say so too, all is put back."""
 
 _parse_json = json.JSONDecoder().decode
+_parse_start = json.JSONDecoder().raw_decode
+
+
+def _parsed(text: str) -> object:
+    """The value of a JSON text; blanks round it, and faults, are left to the slower parser."""
+    try:
+        value, end = _parse_start(text)
+    except json.JSONDecodeError:
+        end = -1
+    return value if end == len(text) else _parse_json(text)
 
 
 def _json_value(record: Record) -> object:
     """The value of a record that is a JSON text."""
     text = record.text()
     try:
-        return _parse_json(text)
+        return _parsed(text)
     except json.JSONDecodeError as error:
         place = record.place
         at = place.offset + len(text[: error.pos].encode())
