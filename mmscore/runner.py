@@ -6,10 +6,13 @@ scores and writes before it takes the next; memory depends on the number of work
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
@@ -98,6 +101,28 @@ class Asking:
     drop_downloads: Callable[[], None] = lambda: None
 
 
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Keep a Ctrl-C or SIGTERM back until the block has ended; then it is raised as usual."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are heard in the main thread only
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        signal.signal(number, lambda *heard: came.append(heard))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    for heard, frame in came:
+        handler = before[signal.Signals(heard)]
+        if callable(handler):
+            handler(heard, frame)
+
+
 class Run:
     """One asking of all items; `run` returns when all ended or the run was stopped."""
 
@@ -136,9 +161,7 @@ class Run:
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
             for number in range(count)
         ]
-        for thread in threads:
-            thread.start()
-        interrupted = self._wait_for(threads)
+        interrupted = self._start_and_wait(threads)
         self.progress.seconds = time.monotonic() - self._started
         self._on_progress(self.progress)
         if self.changed:
@@ -154,11 +177,15 @@ class Run:
             raise KeyboardInterrupt
         return self.progress
 
-    def _wait_for(self, threads: list[threading.Thread]) -> bool:
-        """Wait for the workers; return whether the user asked to stop."""
+    def _start_and_wait(self, threads: list[threading.Thread]) -> bool:
+        """Start the workers and wait for them; return whether the user asked to stop."""
         interruptions = 0
+        waiting = iter(threads)
         while True:
             try:
+                with interrupts_held():  # one between two starts would leave a worker unwatched
+                    for thread in waiting:
+                        thread.start()
                 for thread in threads:
                     while thread.is_alive():
                         thread.join(_STOP_WAIT)
