@@ -58,6 +58,7 @@ class TaskConfig:
         max_pixels: Most pixels of an image.
         think: How reasoning inside a reply is split off: `strict` or `reference`.
         skip_bad_media: Run what is left when media are missing.
+        inline_urls: Fetch media at http(s) URLs and send their bytes instead of the URLs.
         offline: Make no request but to the endpoint.
         dry_run: Show what would be asked; send nothing.
         debug: Let tracebacks through.
@@ -99,6 +100,7 @@ class TaskConfig:
     max_pixels: int | None = None
     think: str = "strict"
     skip_bad_media: bool = False
+    inline_urls: bool = False
     offline: bool = False
     dry_run: bool = False
     debug: bool = False

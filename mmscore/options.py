@@ -56,6 +56,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="see `mmscore list`")
     _endpoint(command)
     _data(command)
+    _own_sets(command)
     asking = command.add_argument_group("asking")
     asking.add_argument(
         "--concurrency", type=int, metavar="N", help=f"requests in flight ({DEFAULT_CONCURRENCY})"
@@ -129,7 +130,21 @@ def _data(command: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--skip-bad-media", action="store_true", default=None, help="run what is left"
     )
+    data.add_argument(
+        "--inline-urls", action="store_true", default=None, help="fetch media at URLs, send bytes"
+    )
     data.add_argument("--offline", action="store_true", default=None, help="fetch nothing")
+
+
+def _own_sets(command: argparse.ArgumentParser) -> None:
+    own = command.add_argument_group("sets of your own")
+    own.add_argument("--strict", action="store_true", default=None, help="end at the first bad row")
+    own.add_argument(
+        "--multiple", action="store_true", default=None, help="several options may be right"
+    )
+    own.add_argument("--template", choices=("en", "zh"), metavar="LANG", help="en or zh choices")
+    own.add_argument("--split", metavar="NAME", help="of files named SUBSET_SPLIT (test, val)")
+    own.add_argument("--metrics", action="append", metavar="NAME", help="only this one (repeat)")
 
 
 def _folder(command: argparse.ArgumentParser) -> None:
@@ -221,6 +236,7 @@ def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="see `mmscore list`")
     _endpoint(command)
     _data(command)
+    _own_sets(command)
     _output(command)
     command.add_argument(
         "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
@@ -336,6 +352,7 @@ _DIRECT = {
     "max_pixels": "max_pixels",
     "think": "think",
     "skip_bad_media": "skip_bad_media",
+    "inline_urls": "inline_urls",
     "offline": "offline",
     "dry_run": "dry_run",
 }
@@ -347,9 +364,13 @@ _PER_BENCHMARK = {
     "system": "system_prompt",
     "prompt_template": "prompt_template",
     "filter": "filters",
+    "metrics": "metric_list",
     "extra": "extra_params",
 }
 """Flag -> the key it sets in each benchmark's `dataset_args`."""
+
+_EXTRA = {"strict": "strict", "multiple": "multiple", "template": "language", "split": "split"}
+"""Flag -> the key it sets in each benchmark's `extra_params`."""
 
 
 def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
@@ -373,8 +394,9 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
         given["filter"] = [dict([_filter(text)]) for text in given["filter"]]
     if "prompt_template" in given:
         given["prompt_template"] = _template(given["prompt_template"])
-    if "extra" in given:
-        given["extra"] = _pairs(given["extra"], "--extra")
+    extra = {key: given[flag] for flag, key in _EXTRA.items() if flag in given}
+    if "extra" in given or extra:
+        given["extra"] = {**_pairs(given.get("extra", ()), "--extra"), **extra}
     args = {name: dict(value) for name, value in (values.get("dataset_args") or {}).items()}
     for name in values.get("datasets") or []:
         for flag, key in _PER_BENCHMARK.items():

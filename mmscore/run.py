@@ -136,18 +136,24 @@ def _asking(
     )
     if judges is not None:
         open_things.enter_context(closing(judges))
+    media = attacher(plan.task, events.notice)
+
+    def drop_downloads() -> None:
+        plan.files.close()
+        media.stop()
+
     return Asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
-        attach=attacher(plan.task).attach,
+        attach=media.attach,
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
         earlier=_earlier(folder, open_things, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
         judges=judges,
-        drop_downloads=plan.files.close,
+        drop_downloads=drop_downloads,
     )
 
 

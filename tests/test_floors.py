@@ -18,7 +18,7 @@ FLOORS = (
     ("words", "constants errors wording records judge_config evalscope config"),
     (
         "bytes in",
-        "net webfaults web ranges cache archive ahead remote download repository local hub rows"
+        "net webfaults web ranges cache links archive ahead remote download repository local hub rows"
         " sources media",
     ),
     (
