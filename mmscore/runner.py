@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
@@ -30,7 +30,7 @@ Item = tuple[int, Sample, int]
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is; one value per event, safe to keep.
+    """How far a run is; whoever is told gets a value of its own, safe to keep.
 
     Attributes:
         total: Requests planned in this run, kept ones included.
@@ -160,11 +160,9 @@ class Run:
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
             for number in range(count)
         ]
-        for thread in threads:
-            thread.start()
         interrupted = self._wait_for(threads)
         self.progress.seconds = time.monotonic() - self._started
-        self._on_progress(self.progress)
+        self._on_progress(replace(self.progress))
         if self.changed:
             self._notice(
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "
@@ -177,25 +175,35 @@ class Run:
         return self.progress
 
     def _wait_for(self, threads: list[threading.Thread]) -> bool:
-        """Wait for the workers; return whether the user asked to stop."""
-        interruptions = 0
+        """Start the workers and wait for all; return whether the user asked to stop.
+
+        An interrupt can come at any instruction, also while another is being answered. None may
+        lead out of here before the last worker has ended: it would write into closed files.
+        """
+        interruptions = answered = 0
         while True:
             try:
+                for thread in threads:
+                    if thread.ident is None and interruptions == 0:
+                        thread.start()
+                while answered < interruptions:
+                    answered += 1
+                    self._interrupted(answered)
                 for thread in threads:
                     while thread.is_alive():
                         thread.join(_STOP_WAIT)
                 return interruptions > 0
             except KeyboardInterrupt:
                 interruptions += 1
-                self._stopping.set()
-                if interruptions == 1:
-                    self._notice(
-                        "stopping: finishing the requests in flight (Ctrl-C again to drop them)"
-                    )
-                else:
-                    self.asking.client.abort()
-                    if self.asking.judges is not None:
-                        self.asking.judges.stop(abort=True)
+
+    def _interrupted(self, times: int) -> None:
+        self._stopping.set()
+        if times == 1:
+            self._notice("stopping: finishing the requests in flight (Ctrl-C again to drop them)")
+        else:
+            self.asking.client.abort()
+            if self.asking.judges is not None:
+                self.asking.judges.stop(abort=True)
 
     def _work(self) -> None:
         try:
@@ -305,7 +313,7 @@ class Run:
                 progress.scored += 1
                 progress.right += value
             progress.seconds = time.monotonic() - self._started
-            self._on_progress(progress)
+            self._on_progress(replace(progress))
 
     def _judge_endpoint(self, reply: Reply) -> None:
         """Stop the run where the endpoint, not the samples, is what fails."""
