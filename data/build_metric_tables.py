@@ -2,7 +2,8 @@
 
     python data/build_metric_tables.py --jieba JIEBA_PACKAGE_FOLDER --punkt PUNKT_ENGLISH_FOLDER
 
-`--jieba` is the folder of jieba 0.42.1 as installed from PyPI, `--punkt` NLTK's English `punkt_tab`.
+`--jieba` is the folder of jieba 0.42.1 as installed from PyPI, `--punkt` NLTK's English
+`punkt_tab`.
 `--classes` (needs the PyPI package `regex`) also writes the Unicode ranges of `rust/src/charclass`.
 The formats are described beside their readers, `rust/src/jieba/dictionary.rs` and
 `rust/src/punkt/lexicon.rs`. The same input gives the same bytes with the same zlib.

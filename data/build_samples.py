@@ -20,6 +20,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from small_parquet import Row
+from small_parquet import write as write_parquet
+
 SIDE = 48
 """Pixels of a picture's side."""
 
@@ -101,6 +104,51 @@ def pmc_vqa(folder: Path) -> None:
             "images/PMC0000009_FIG1.jpg": picture(("square", 128)),  # nobody asks about it
         },
     )
+
+
+def count_qa(folder: Path) -> None:
+    """Two Parquet files of one split, and a photograph beside them."""
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+
+    def row(image: object, pairs: Mapping[str, str], focused: bool | None, *kinds: str) -> Row:
+        questions, answers = list(pairs), list(pairs.values())
+        facts = {"categories": list(kinds), "is_focused": focused}
+        return {"image": image, "questions": questions, "answers": answers, **facts}
+
+    def photograph(name: str, *shapes: Shape) -> dict[str, object]:
+        return {"bytes": picture(*shapes), "path": name}
+
+    square = photograph("0.png", ("square", 200))
+    several = {"How many bars are there?": "12", "How many bars and dots are there?": " 24 "}
+    write_parquet(
+        data / "test-00000-of-00002.parquet",
+        [
+            row(square, {"How many squares are there?": "1"}, True, "Tools"),
+            row(photograph("1.png", ("bar", 90)), several, False, "Tools", "Office"),
+            # nothing to count; a question with blanks, braces and a line break
+            row(square, {"How many circles?": "0", " How many {x}\nare there? ": "3"}, True),
+            row(
+                photograph("3.jpg", ("circle", 60)),
+                {"多少个圆?": "400", "多少?": "13"},
+                None,
+                "Home",
+            ),
+        ],
+        group=3,
+    )
+    # signs and digits of other scripts, as Python's int reads them; a photograph by its path
+    odd = {"How many rings?": "+7", "How many dots?": "１２"}
+    write_parquet(
+        data / "test-00001-of-00002.parquet",
+        [
+            row({"bytes": None, "path": "beside.png"}, {"How many bars are here?": "20"}, True),
+            row(photograph("5.png", ("circle", 250), ("bar", 10)), odd, False, "Office"),
+            # no question at all
+            row(square, {}, True, "Tools"),
+        ],
+    )
+    (data / "beside.png").write_bytes(picture(("bar", 150)))
 
 
 def general_vqa(folder: Path) -> None:
@@ -300,6 +348,7 @@ def _write_zip(path: Path, members: Mapping[str, bytes]) -> None:
 BUILDERS = {
     "slake": slake,
     "pmc_vqa": pmc_vqa,
+    "count_qa": count_qa,
     "general_vqa": general_vqa,
     "general_vmcq": general_vmcq,
 }

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from mmscore.config import TaskConfig
     from mmscore.errors import MmscoreError
     from mmscore.metrics import bleu, bleu_list, rouge, rouge_list
-    from mmscore.run import Events, Result, run_task
+    from mmscore.planning import Events
+    from mmscore.result import Result
+    from mmscore.run import run_task
     from mmscore.scoring import score_replies
 
 __all__ = [
@@ -42,9 +44,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Events": "mmscore.run",
+    "Events": "mmscore.planning",
     "MmscoreError": "mmscore.errors",
-    "Result": "mmscore.run",
+    "Result": "mmscore.result",
     "TaskConfig": "mmscore.config",
     "bleu": "mmscore.metrics",
     "bleu_list": "mmscore.metrics",

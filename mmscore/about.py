@@ -24,10 +24,11 @@ def describe(name: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], str]
     """
     benchmark = benchmarks.find(name)
     facts = _facts(benchmark)
-    if values.get("dataset_args", {}).get(name, {}).get("local_path"):
-        from mmscore import run
+    given = values.get("dataset_args", {}).get(name, {}).get("local_path")
+    if given or benchmark.file is not None:  # a user's own lies beside its data
+        from mmscore import planning
 
-        facts["data"] = _data(run.plan(TaskConfig.from_dict(values), name).survey)
+        facts["data"] = _data(planning.plan(TaskConfig.from_dict(values), name).survey)
     return facts, _text(facts)
 
 

@@ -13,7 +13,8 @@ from collections import OrderedDict
 
 from mmscore.errors import MediaError
 from mmscore.media import ImageLimits, data_uri, prepare_image
-from mmscore.records import Media, Source
+from mmscore.records import Media
+from mmscore.sources import TextSource
 from mmscore.wire import Attachment
 
 REMEMBERED_BYTES = 8 * 1024 * 1024
@@ -40,6 +41,7 @@ class Attacher:
             audio_as_uri: Send sounds as data URIs, as DashScope wants them, not as bare base64.
         """
         self._limits = limits
+        self._limited = limits != ImageLimits()
         self._audio_as_uri = audio_as_uri
         self._lock = threading.Lock()
         self._remembered: OrderedDict[Media, Attachment] = OrderedDict()
@@ -67,9 +69,13 @@ class Attacher:
         return attachment
 
     def _make(self, medium: Media) -> Attachment:
-        if medium.source is None:
+        source = medium.source
+        if source is None:
             return _url_attachment(self._sendable(medium))
-        source: Source = medium.source
+        if isinstance(source, TextSource) and not (medium.kind == "image" and self._limited):
+            uri = source.uri()
+            if uri is not None:
+                return self._as_written(uri, medium, source)
         data = source.read()
         notes: tuple[str, ...] = ()
         if medium.kind == "image":
@@ -85,28 +91,39 @@ class Attacher:
         note = {"place": source.name, "sha256": digest, "bytes": len(data), "mime": mime}
         return Attachment(payload, digest, {**note, "notes": list(notes)} if notes else note)
 
+    def _as_written(self, uri: str, medium: Media, source: TextSource) -> Attachment:
+        """A data URI goes out as it is, as the reference sends it; of a sound the base64 alone."""
+        mime = uri[5 : uri.index(";")]
+        if medium.kind == "audio" and not self._audio_as_uri:
+            uri = uri.partition(",")[2]
+        payload = _in_json(uri)
+        digest = hashlib.sha256(payload).hexdigest()
+        note = {"place": source.name, "sha256": digest, "characters": len(payload), "mime": mime}
+        return Attachment(payload, digest, note)
+
     def _sendable(self, medium: Media) -> str:
-        """The URL as the endpoint takes it: sounds have no URL form, so their base64 alone.
+        """The URL as the endpoint takes it; sounds have no URL form.
 
         Raises:
             MediaError: A sound lies at an http(s) URL.
         """
         url = medium.url or ""
-        if medium.kind != "audio" or (self._audio_as_uri and url.startswith("data:")):
-            return url
-        if not url.startswith("data:"):
+        if medium.kind == "audio":
             raise MediaError(
                 f"the sound at `{url[:200]}` cannot be sent by its URL",
-                hint="save it as a file, or put it into the record as a data URI",
+                hint="save it as a file, or have it fetched with --inline-urls",
             )
-        return url.partition(",")[2]
+        return url
+
+
+def _in_json(text: str) -> bytes:
+    """A text as the inside of a JSON string; base64, which needs no escapes, at no cost."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text.encode()
+    return json.dumps(text)[1:-1].encode()
 
 
 def _url_attachment(url: str) -> Attachment:
     digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
     place = url if len(url) <= 200 else url[:80] + "..."
-    if url.startswith("data:"):
-        place = f"data URI of {url[5:85].partition(';')[0]}, {len(url)} characters"
-    return Attachment(
-        json.dumps(url)[1:-1].encode(), digest, {"place": place, "sha256": digest, "url": True}
-    )
+    return Attachment(_in_json(url), digest, {"place": place, "sha256": digest, "url": True})

@@ -11,17 +11,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
+from mmscore.archive import ArchiveMember
 from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client
 from mmscore.config import TaskConfig
+from mmscore.endpoint import body_options, limits, service
 from mmscore.errors import DataError, Exit
 from mmscore.media import CheckedImage, base64_length, check_image
+from mmscore.planning import SILENT, Events, Plan, look
 from mmscore.records import SCORED, Media, Sample
-from mmscore.run import SILENT, Events, Plan, body_options, limits, look, service
 from mmscore.survey import Survey
 from mmscore.wire import build_request, media_of
 from mmscore.wording import shown
@@ -76,7 +78,9 @@ class Findings:
 
     def facts(self) -> dict[str, Any]:
         """The same as JSON values."""
-        return {**asdict(self), "clean": self.exit_code == Exit.COMPLETE}
+        values = {name: getattr(self, name) for name in self.__slots__}
+        counted = {name: dict(values[name]) for name in ("counts", "media")}
+        return {**values, **counted, "clean": self.exit_code == Exit.COMPLETE}
 
     def __str__(self) -> str:
         """Return it as text."""
@@ -133,7 +137,7 @@ def _data_problems(found: Findings, survey: Survey) -> None:
         )
     found.problems += survey.problems
     for place, ids in survey.missing.items():
-        found.problems.append(f"{place} is missing; {_of_samples(ids)} show it")
+        found.problems.append(f"{place} is missing; shown by {_of_samples(ids)}")
     if survey.missing and survey.tried:
         found.problems.append(f"of the missing media, the first: {survey.tried}")
     found.notes += _shortened(survey.warnings)
@@ -148,9 +152,9 @@ def _option_notes(found: Findings, plan: Plan) -> None:
         if len(sample.choices) == 1:
             single.append(sample.id)
     if alike:
-        found.notes.append(f"{_of_samples(alike)} have options that are alike")
+        found.notes.append(f"options are alike in {_of_samples(alike)}")
     if single:
-        found.notes.append(f"{_of_samples(single)} have one option only")
+        found.notes.append(f"there is one option only in {_of_samples(single)}")
 
 
 @dataclass(slots=True)
@@ -196,9 +200,9 @@ def _decode_all(found: Findings, plan: Plan) -> None:
     oddities = _Oddities()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for medium, seen in zip(shows, pool.map(_decode, shows), strict=True):
-            name = medium.source.name if medium.source else ""
+            name = _short(medium)
             if isinstance(seen, str):
-                found.problems.append(f"{seen}; {_of_samples(shows[medium])} show it")
+                found.problems.append(f"{seen}; shown by {_of_samples(shows[medium])}")
                 continue
             length, image = seen
             found.media_bytes += length
@@ -208,6 +212,14 @@ def _decode_all(found: Findings, plan: Plan) -> None:
                 oddities.add(image, length, name)
                 found.notes += [f"{name}: {note}" for note in image.notes]
     found.notes += oddities.notes()
+
+
+def _short(medium: Media) -> str:
+    """A medium in a list of many: without the archive, which is the same for all."""
+    source = medium.source
+    if isinstance(source, ArchiveMember):
+        return source.member
+    return source.name if source is not None else ""
 
 
 def _decode(medium: Media) -> tuple[int, CheckedImage | None] | str:

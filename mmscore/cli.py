@@ -66,7 +66,7 @@ def _dispatch(argv: Sequence[str]) -> int:
 
 
 def _version() -> int:
-    from mmscore.run import versions
+    from mmscore.result import versions
 
     print(" ".join(f"{name} {version}" for name, version in versions().items()))
     return Exit.COMPLETE
@@ -92,14 +92,14 @@ def _eval(arguments: argparse.Namespace) -> int:
 
 
 def _perform(task: Any, arguments: argparse.Namespace) -> int:
-    from mmscore import run
+    from mmscore import endpoint, planning, run
 
     if task.dry_run:
         return _dry_run(task)
-    run.service(task)  # no endpoint or model is told before the data are read
+    endpoint.service(task)  # no endpoint or model is told before the data are read
     _give_large_buffers_back()
     events = _events(arguments.progress)
-    plans = list(run.plans(task, events))
+    plans = list(planning.plans(task, events))
     code = Exit.COMPLETE
     for plan in plans:
         result = run.ask(plan, events)
@@ -118,9 +118,9 @@ def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dry_run(task: Any) -> int:
-    from mmscore import run
+    from mmscore import planning, run
 
-    for plan in run.plans(task, _events("auto")):
+    for plan in planning.plans(task, _events("auto")):
         total = sum(plan.planned.values())
         for subset, count in plan.planned.items():
             print(f"{plan.benchmark.name} {subset}: {count} requests")
@@ -131,8 +131,8 @@ def _dry_run(task: Any) -> int:
 
 
 def _events(form: str) -> Any:
+    from mmscore.planning import Events
     from mmscore.progress import Teller
-    from mmscore.run import Events
 
     teller = Teller(form, sys.stderr)
 
@@ -160,9 +160,11 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    if arguments.replies:
+        return _score_elsewhere(arguments)
     from mmscore.rescore import recorded_judge, rescore
 
-    folder = Path(arguments.run_dir)
+    folder = Path(arguments.target)
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     judge = judge_values(given, recorded_judge(folder))
     result = rescore(folder, judge, concurrency=arguments.concurrency, notice=_say)
@@ -170,10 +172,45 @@ def _score(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def _report(arguments: argparse.Namespace) -> int:
-    from mmscore.run import reported
+def _score_elsewhere(arguments: argparse.Namespace) -> int:
+    from mmscore.config import TaskConfig
+    from mmscore.elsewhere import Columns, score_elsewhere
 
-    result = reported(Path(arguments.run_dir), ("json", "csv", "html"))
+    task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
+    columns = Columns(arguments.id_column, arguments.reply_column)
+    replies = Path(arguments.replies).expanduser()
+    result = score_elsewhere(task, replies, columns, partial=arguments.partial)
+    _show(result, arguments)
+    return result.exit_code
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from mmscore.result import reported
+    from mmscore.thumbnails import thumbnails
+
+    result = reported(Path(arguments.run_dir), ("json", "csv", "html"), thumbnails)
+    _show(result, arguments)
+    return result.exit_code
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from mmscore import compare
+    from mmscore.report import load
+    from mmscore.report.boxes import style_of
+
+    first, second = load(Path(arguments.run_a)), load(Path(arguments.run_b))
+    compared = compare.compare(first, second, metric=arguments.metric, force=arguments.force)
+    if arguments.json:
+        print(compare.to_json(compared), end="")
+    else:
+        print(compare.to_text(compared, style_of(sys.stdout, os.environ)))
+    return Exit.COMPLETE
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    from mmscore.merge import merge
+
+    result = merge([Path(folder) for folder in arguments.shard_dirs], Path(arguments.out))
     _show(result, arguments)
     return result.exit_code
 
@@ -301,6 +338,8 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "check": _check,
     "score": _score,
     "report": _report,
+    "compare": _compare,
+    "merge": _merge,
     "fetch": _fetch,
     "cache": _cache,
     "list": _list,

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmscore.errors import DataError
+from mmscore.journal import Key
 from mmscore.report.boxes import Style, box, clean, plain
-from mmscore.report.folder import Key, Run, key
+from mmscore.report.folder import Run
 from mmscore.report.labels import metric_labels, number, percent
+from mmscore.report.lines import Line, metric_names
 from mmscore.stats import bootstrap, mcnemar, mean, total
 
 SCHEMA = 1
@@ -106,12 +108,18 @@ def compare(
     lines = _scored(first), _scored(second)
     metric = metric or _metric(first, *lines)
     before, after = _values(lines[0], metric, first), _values(lines[1], metric, second)
-    both_scored = [p for p in first.predictions if key(p) in before and key(p) in after]
-    pairs = {key(p): (before[key(p)], after[key(p)]) for p in both_scored}
+    both_scored = [line for name, line in lines[0].items() if name in before and name in after]
+    pairs = {line.key: (before[line.key], after[line.key]) for line in both_scored}
+    flipped = [line for line in both_scored if before[line.key] != after[line.key]]
+    whole = zip(
+        flipped,
+        first.whole(flipped),
+        second.whole(lines[1][line.key] for line in flipped),
+        strict=True,
+    )
     flips = [
-        _flip(p, lines[0][key(p)], lines[1][key(p)], metric)
-        for p in both_scored
-        if before[key(p)] != after[key(p)]
+        _flip(line, pairs[line.key], one[0].get("target"), (one[1], other[1]))
+        for line, one, other in whole
     ]
     return Comparison(
         metric=metric,
@@ -165,27 +173,33 @@ def _alike(first: Run, second: Run, force: bool) -> list[str]:
         if prints[0].get(name) != prints[1].get(name):
             words = f"{_start(prints[0].get(name))} and {_start(prints[1].get(name))}"
             warnings.append(f"the runs used unlike {name}s ({words})")
+    judged = [_judge(run) for run in (first, second)]
+    if judged[0] != judged[1]:
+        warnings.append(f"the runs were judged unlike ({judged[0]}; {judged[1]})")
     return warnings
+
+
+def _judge(run: Run) -> str:
+    """Who scored a run, in words."""
+    about = run.info.get("judge")
+    if not isinstance(about, dict):
+        return "by the rule alone"
+    names = ", ".join(about.get("models") or ())
+    return f"{about.get('strategy')} by {names} with {about.get('prompt')}"
 
 
 def _start(fingerprint: object) -> str:
     return f"`{str(fingerprint)[:12]}`"
 
 
-def _scored(run: Run) -> dict[Key, Mapping[str, Any]]:
-    """The score lines that count."""
-    lines = {key(prediction): run.score_of(prediction) for prediction in run.predictions}
-    return {name: line for name, line in lines.items() if line}
+def _scored(run: Run) -> dict[Key, Line]:
+    """The samples that have a score line, in the order of the data set."""
+    return {line.key: line for line in run.lines if line.score is not None}
 
 
-def _metric(
-    run: Run, before: Mapping[Key, Mapping[str, Any]], after: Mapping[Key, Mapping[str, Any]]
-) -> str:
+def _metric(run: Run, before: Mapping[Key, Line], after: Mapping[Key, Line]) -> str:
     """The benchmark's first metric that both runs have, else any that both have."""
-    found = [
-        list(dict.fromkeys(name for line in lines.values() for name in line["metrics"]))
-        for lines in (before, after)
-    ]
+    found = [metric_names(lines.values()) for lines in (before, after)]
     declared = [*(run.benchmark.get("metrics") or ()), *found[0]]
     shared = next((name for name in declared if name in found[0] and name in found[1]), None)
     if shared is None and found[0] and found[1]:
@@ -196,28 +210,29 @@ def _metric(
     return shared or str(next(iter(declared), "score"))
 
 
-def _values(lines: Mapping[Key, Mapping[str, Any]], metric: str, run: Run) -> dict[Key, float]:
-    values = {
-        k: float(line["metrics"][metric]) for k, line in lines.items() if metric in line["metrics"]
-    }
-    if lines and not values and any(line["metrics"] for line in lines.values()):
-        names = dict.fromkeys(name for line in lines.values() for name in line["metrics"])
+def _values(lines: Mapping[Key, Line], metric: str, run: Run) -> dict[Key, float]:
+    found = ((name, line.value(metric)) for name, line in lines.items())
+    values = {name: value for name, value in found if value is not None}
+    if not values and (names := run.metrics):
         raise DataError(f"`{run.directory}` has no metric `{metric}`, it has `{', '.join(names)}`")
     return values
 
 
 def _flip(
-    prediction: Mapping[str, Any], before: Mapping[str, Any], after: Mapping[str, Any], metric: str
+    line: Line,
+    scores: tuple[float, float],
+    target: str | None,
+    read: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> Flip:
     return Flip(
-        id=prediction["id"],
-        repeat=prediction.get("repeat", 0),
-        subset=str(prediction.get("subset", "")),
-        target=prediction.get("target"),
-        before=float(before["metrics"][metric]),
-        after=float(after["metrics"][metric]),
-        extracted_before=before.get("extracted"),
-        extracted_after=after.get("extracted"),
+        id=line.id,
+        repeat=line.repeat,
+        subset=line.subset,
+        target=target,
+        before=scores[0],
+        after=scores[1],
+        extracted_before=read[0].get("extracted"),
+        extracted_after=read[1].get("extracted"),
     )
 
 
@@ -230,11 +245,11 @@ def _by_sample(pairs: Mapping[Key, tuple[float, float]]) -> list[float]:
 
 
 def _subsets(
-    predictions: Sequence[Mapping[str, Any]], pairs: Mapping[Key, tuple[float, float]]
+    lines: Sequence[Line], pairs: Mapping[Key, tuple[float, float]]
 ) -> dict[str, tuple[int, float | None, float | None, int, int]]:
     parts: dict[str, list[tuple[float, float]]] = {}
-    for prediction in predictions:
-        parts.setdefault(str(prediction.get("subset", "")), []).append(pairs[key(prediction)])
+    for line in lines:
+        parts.setdefault(line.subset, []).append(pairs[line.key])
     return {
         name: (
             len(part),

@@ -41,7 +41,7 @@ class TaskConfig:
             `system_prompt`, `filters`, `max_image_bytes`, `extra_params`.
         generation_config: Passed into the request body as it is, except `CLIENT_OPTIONS`.
         judge: A model that scores replies, as `JudgeConfig` reads it. Its keys are never written.
-        limit: Samples per subset: a number, or a fraction as a float from 0 to 1.
+        limit: Samples per subset: a number, or a share as a float below 1.
         eval_batch_size: Requests in flight.
         repeats: How often each sample is asked.
         timeout: Seconds until one request must be answered.
@@ -260,7 +260,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 
 
 def check_limit(limit: object) -> int | float | None:
-    """`limit` as the reference reads it: an int counts samples, a float from 0 to 1 is a share.
+    """`limit` as the reference reads it: a whole number counts samples, a float below 1 is a share.
 
     Raises:
         ConfigError: It is neither.
@@ -268,13 +268,13 @@ def check_limit(limit: object) -> int | float | None:
     if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit > 0):
         return limit
     if isinstance(limit, float) and math.isfinite(limit):
-        if 0.0 < limit <= 1.0:
+        if 0.0 < limit < 1.0:
             return limit
-        if limit > 1.0 and limit.is_integer():
+        if limit >= 1.0 and limit.is_integer():
             return int(limit)
     raise ConfigError(
         f"`limit` is {limit!r}, expected a number of samples per subset, or a share of them "
-        "above 0.0 and up to 1.0"
+        "between 0 and 1"
     )
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from mmscore.cache import PART, only_writer, require_space, storage_error, write_whole
 from mmscore.errors import HubError
-from mmscore.web import Answer, Target, Web, WebError, content_range
+from mmscore.ranges import content_range
+from mmscore.web import Answer, Web
+from mmscore.webfaults import Target, WebError
 
 Notice = Callable[[str], None]
 Progress = Callable[[str, int, int | None], None]
@@ -66,7 +68,7 @@ def download(
             fault = _fault(wanted, part)
             if fault is None:
                 break
-            part.unlink(missing_ok=True)
+            forget(path)
             if attempt == 2:
                 raise HubError(
                     f"{what} from {wanted.target.host} is not what was announced: {fault}",
@@ -108,7 +110,8 @@ def _complete(web: Web, wanted: Wanted, part: Path, progress: Progress) -> Wante
         try:
             attempt()
         except _UnusablePartError:
-            part.unlink(missing_ok=True)
+            for one in (part, _tag(part)):
+                one.unlink(missing_ok=True)
             raise
 
     web.patiently(attempt_or_drop, lambda: _length(part))

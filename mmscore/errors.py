@@ -61,6 +61,10 @@ class HubError(MmscoreError):
     """A data set could not be fetched from where it lives."""
 
 
+class BenchmarkError(MmscoreError):
+    """A benchmark of the user's own raises, or gives nonsense, where it reads or scores a reply."""
+
+
 class MissingExtraError(MmscoreError):
     """An optional package is needed; the hint holds the install command."""
 

@@ -44,7 +44,7 @@ DATASET_ARGUMENTS: Mapping[str, type | tuple[type, ...]] = {
     "subset_list": (list, tuple),
     "prompt_template": str,
     "system_prompt": str,
-    "filters": dict,
+    "filters": (dict, list),
     "metric_list": (list, tuple),
     "max_image_bytes": (int, str),
     "extra_params": dict,

@@ -13,10 +13,11 @@ from mmscore.benchmarks import BENCHMARKS
 from mmscore.cache import cache_folder, clean, folder_size
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.hub import Files, HubFiles, LocalFiles
+from mmscore.hub import Files, HubFiles, HubSource
+from mmscore.local import LocalFiles
+from mmscore.planning import SILENT, Events, Plan, find_files, look
 from mmscore.remote import RemoteArchive
 from mmscore.repository import HUBS
-from mmscore.run import SILENT, Events, Plan, find_files, look
 
 TABLES_BYTES = 64 * 1024 * 1024
 """A dry run reads tables up to this size, to know which members of an archive are needed."""
@@ -186,6 +187,9 @@ def _members(plan: Plan, archive: RemoteArchive) -> list[str]:
 
 def _fetch_members(plan: Plan, files: HubFiles, events: Events) -> None:
     files.expect(plan.sources())
+    for source in plan.sources():
+        if isinstance(source, HubSource):
+            files.path(source.file)
     for file, archive in files.archives.items():
         if isinstance(archive, RemoteArchive):
             for done, total in archive.fetch_expected():

@@ -9,21 +9,25 @@ order, or the first one alone.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import re
 import signal
-import subprocess
 import sys
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmscore import matching
 from mmscore.config import nearest_hint
 from mmscore.errors import ConfigError
 from mmscore.wording import shown, what
+
+if TYPE_CHECKING:
+    import subprocess
 
 Step = Callable[[str], str]
 
@@ -65,6 +69,14 @@ def build(given: object) -> Step:
         return reply
 
     return apply
+
+
+def scorer_id(scorer: str, given: object) -> str:
+    """The name of a scoring rule, with a mark of the filters that a reply went through before."""
+    if not given:
+        return scorer
+    text = json.dumps(listed(given), ensure_ascii=False)
+    return f"{scorer}+filters:{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def listed(given: object) -> list[tuple[str, Any]]:
@@ -218,6 +230,8 @@ class _Matcher:
         )
 
     def _start(self) -> subprocess.Popen[bytes]:
+        import subprocess
+
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", matching.__file__],

@@ -6,116 +6,61 @@
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 
-from mmscore.archive import Archive, ArchiveMember, Folder, open_archive
+from mmscore.archive import Archive, ArchiveMember, open_archive
 from mmscore.cache import Cache, write_whole
 from mmscore.download import Progress, Wanted, download, forget
 from mmscore.errors import DataError, HubError
+from mmscore.local import LocalFiles, fingerprint_of_files, some_names
+from mmscore.ranges import RemoteFile
 from mmscore.records import Source
-from mmscore.remote import RemoteArchive, RemoteFile, offline_error, open_remote
+from mmscore.remote import RemoteArchive, offline_error, open_remote
 from mmscore.repository import Entry, Repository, find_repository
-from mmscore.web import ChangedError, RangesUnusableError, Web, WebError
+from mmscore.web import Web
+from mmscore.webfaults import ChangedError, RangesUnusableError, WebError
 
 WHOLE_BYTES = 256 * 1024 * 1024
 """An archive up to this size is fetched whole where a server does not do ranges."""
 
-_LISTED = 8
 
-
-@dataclass(slots=True)
-class LocalFiles:
-    """The files of a data set in a folder of the user's; never written to.
+@dataclass(frozen=True, slots=True)
+class HubSource:
+    """A medium that is a file of a data set at a hub.
 
     Attributes:
-        root: The folder.
-        single: The name of the only file asked for, where the user named a file.
+        files: The data set.
+        file: The file's path in it.
     """
 
-    root: Path
-    single: str | None = None
-    used: dict[str, Path] = field(default_factory=dict)
-    archives: dict[str, Archive] = field(default_factory=dict)
+    files: HubFiles = field(repr=False, compare=False)
+    file: str
 
     @property
     def name(self) -> str:
-        """The folder or file."""
-        return f"`{self.root / self.single if self.single else self.root}`"
+        """The file and the data set."""
+        return f"{self.file} of {self.files.name}"
 
-    def names(self) -> list[str]:
-        """The names of the files right inside the folder, sorted."""
-        return sorted(path.name for path in self.root.iterdir() if path.is_file())
-
-    def has(self, file: str) -> bool:
-        """Whether the folder holds that file or folder."""
-        return (self.root / file).exists()
-
-    def matching(self, pattern: str) -> list[str]:
-        """The files that fit a pattern, sorted; or the one file that the user gave.
+    def exists(self) -> bool:
+        """Whether the data set has the file.
 
         Raises:
-            DataError: There is none.
+            HubError: The hub cannot be asked.
         """
-        if self.single is not None:
-            return [self.single]
-        # A user may give the folder above the files, as published, or the files' own.
-        for tried in (pattern, PurePosixPath(pattern).name):
-            found = sorted(
-                path.relative_to(self.root).as_posix()
-                for path in self.root.glob(tried)
-                if path.is_file()
-            )
-            if found:
-                return found
-        raise DataError(f"no `{pattern}` in {self.name}, found {self._listing()}", hint=_HINT)
+        return self.files.has(self.file)
 
-    def path(self, file: str) -> Path:
-        """The path of a file.
+    def read(self) -> bytes:
+        """The file's bytes, fetched if need be.
 
         Raises:
-            DataError: It is not there.
+            DataError: The data set has no such file.
+            HubError: It cannot be fetched.
         """
-        path = self.root / file
-        if not path.is_file():
-            raise DataError(f"no `{file}` in {self.name}, found {self._listing()}", hint=_HINT)
-        self.used[file] = path
-        return path
-
-    def archive(self, file: str) -> Archive:
-        """The zip of that name, else the unpacked folder of the same name without `.zip`.
-
-        Raises:
-            DataError: There is neither, or the zip is damaged.
-        """
-        if file not in self.archives:
-            folder = self.root / file.removesuffix(".zip")
-            if not (self.root / file).exists() and folder.is_dir():
-                self.archives[file] = Folder(self.root)
-            else:
-                self.archives[file] = open_archive(self.path(file))
-        return self.archives[file]
-
-    def expect(self, sources: Iterable[Source]) -> None:
-        """Nothing: all is here."""
-
-    def close(self) -> None:
-        """Nothing: nothing is under way."""
-
-    def fingerprint(self) -> str:
-        """SHA-256 over the files used: whole for tables, names and checksums for archives."""
-        return _fingerprint(self.used, self.archives)
-
-    def _listing(self) -> str:
-        names = sorted(path.name for path in self.root.iterdir())
-        return _shown(names) or "an empty folder"
-
-
-_HINT = "give the folder of the data set with --data"
+        return self.files.path(self.file).read_bytes()
 
 
 @dataclass(slots=True)
@@ -246,6 +191,10 @@ class HubFiles:
                 self.archives[file] = self._open_remote(file)
         return self.archives[file]
 
+    def beside(self, table: str, path: str) -> Source | None:
+        """The file that a path in a table names: one of the data set, never of this machine."""
+        return HubSource(self, (PurePosixPath(table).parent / path).as_posix())
+
     def expect(self, sources: Iterable[Source]) -> None:
         """Begin to fetch what a run will read, in its order."""
         wanted: dict[int, tuple[RemoteArchive, list[str]]] = {}
@@ -260,14 +209,14 @@ class HubFiles:
     def close(self) -> None:
         """Stop what is under way."""
         if self.web is not None:
-            self.web.stopped.set()
+            self.web.stop()
         for archive in self.archives.values():
             if isinstance(archive, RemoteArchive):
                 archive.close()
 
     def fingerprint(self) -> str:
         """SHA-256 over the files used; that of a local copy is the same."""
-        return _fingerprint(self.used, self.archives)
+        return fingerprint_of_files(self.used, self.archives)
 
     def kept(self, file: str) -> Path | None:
         """The whole file, if it is in the cache."""
@@ -325,7 +274,7 @@ class HubFiles:
         return True
 
     def _missing(self, file: str) -> DataError:
-        names = _shown(sorted(self.entries()))
+        names = some_names(sorted(self.entries()))
         return DataError(
             f"no `{file}` in {self.name}, found {names}", hint=f"see {self.repository.page}"
         )
@@ -347,7 +296,7 @@ class HubFiles:
         return (*self.repository.folder, "files", *parts)
 
     def _open_remote(self, file: str) -> Archive:
-        place = f"`{file}` of {self.name}"
+        place = f"{file} of {self.name}".replace("`", "")  # errors put it between backticks
         parts = self._kept_under(file)
         folder = (*self.repository.folder, "archives", *parts[len(self.repository.folder) + 1 :])
         make = None if self.web is None else lambda a, b: self._remote_file(file, a, b)
@@ -362,10 +311,10 @@ class HubFiles:
             size = self.entry(file).size
             if size is not None and size > WHOLE_BYTES:
                 raise HubError(
-                    f"{place} cannot be read in parts: {error.message}",
+                    f"`{place}` cannot be read in parts: {error.message}",
                     hint=f"take another hub, or fetch its {size} bytes: mmscore fetch --whole",
                 ) from error
-            self.notice(f"{error.message}: fetching {place} whole")
+            self.notice(f"{error.message}: fetching `{place}` whole")
             return open_archive(self.path(file))
 
     def _remote_file(self, file: str, size: int | None, validator: str | None) -> RemoteFile:
@@ -379,12 +328,6 @@ Files = LocalFiles | HubFiles
 
 LISTING = "listing.json"
 """The file that keeps a hub's list of a data set's files."""
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def locate(
@@ -427,18 +370,3 @@ def locate(
         )
     web = None if offline else Web(notice)
     return HubFiles(repository, Cache(notice=notice), web, notice, progress, whole)
-
-
-def _fingerprint(used: Mapping[str, Path], archives: Mapping[str, Archive]) -> str:
-    total = hashlib.sha256()
-    read_in_parts = {f: a for f, a in archives.items() if isinstance(a, RemoteArchive)}
-    for file in sorted({*used, *read_in_parts}):
-        archive = archives.get(file)
-        digest = archive.fingerprint() if archive else file_digest(used[file])
-        total.update(f"{file}\0{digest}\n".encode())
-    return total.hexdigest()
-
-
-def _shown(names: Sequence[str]) -> str:
-    listed = ", ".join(f"`{name}`" for name in names[:_LISTED])
-    return listed + (" ..." if len(names) > _LISTED else "")

@@ -13,9 +13,9 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 
 from mmscore.errors import DataError, StorageError
 
@@ -24,6 +24,12 @@ PREDICTIONS = "predictions.jsonl"
 SCORES = "scores.jsonl"
 
 Notice = Callable[[str], None]
+
+Key = tuple[str, int]
+"""What a sample's record is known by: its id and its repeat."""
+
+Name = TypeVar("Name")
+"""What a record is looked up by."""
 
 
 class AppendFile:
@@ -121,27 +127,150 @@ def encode(record: Mapping[str, Any]) -> bytes:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() + b"\n"
 
 
-def read_records(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a JSONL file of a run; a torn last line is left out.
+def key(record: Mapping[str, Any]) -> Key:
+    """The (id, repeat) of a record."""
+    return record["id"], record.get("repeat", 0)
+
+
+def placed_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the byte where each line of a JSONL file of a run begins, with its record.
+
+    A record is whole only with its newline: what follows the last one is torn and left out. One
+    line is in memory at a time.
 
     Raises:
         DataError: The file is missing, or a line in its midst is no record.
     """
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot read `{path}`: {_words(error)}") from None
-    with file:
+    place = 0
+    with _opened(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise DataError(f"line {number} of `{path}` is no record: {error}") from None
-            if not isinstance(record, dict):
-                raise DataError(f"line {number} of `{path}` is no record, found {line[:40]!r}")
-            yield record
+            yield place, _record(line, path, f"line {number}")
+            place += len(line)
+
+
+class RecordReader:
+    """Records of a JSONL file by the byte where their line begins; any thread may ask."""
+
+    def __init__(self, path: Path) -> None:
+        """Remember the file; it is opened for the first record."""
+        self.path = path
+        self._file: BinaryIO | None = None
+        self._lock = threading.Lock()
+
+    def at(self, place: int) -> dict[str, Any]:
+        """The record whose line begins at that byte.
+
+        Raises:
+            DataError: There is none: the file is gone or another one.
+        """
+        with self._lock:
+            if self._file is None:
+                self._file = _opened(self.path)
+            self._file.seek(place)
+            line = self._file.readline()
+        return _record(line, self.path, f"byte {place}")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+
+class LastRecords(Mapping[Name, dict[str, Any]]):
+    """The last record of each name in a JSONL file, in memory only as a place in the file."""
+
+    def __init__(
+        self,
+        path: Path,
+        name: Callable[[Mapping[str, Any]], Name],
+        wanted: Callable[[Mapping[str, Any]], bool] = lambda _: True,
+    ) -> None:
+        """Find the places, in the order in which the names first occur.
+
+        Args:
+            path: The file; it may grow later, which changes nothing here.
+            name: What a record is known by.
+            wanted: Which names count, by their last record.
+
+        Raises:
+            DataError: The file is missing, or a line in its midst is no record.
+        """
+        places: dict[Name, int] = {}
+        unwanted: set[Name] = set()
+        for place, record in placed_records(path):
+            known = name(record)
+            places[known] = place
+            if wanted(record):
+                unwanted.discard(known)
+            else:
+                unwanted.add(known)
+        for known in unwanted:
+            del places[known]
+        self._places = places
+        self._reader = RecordReader(path)
+
+    def __getitem__(self, name: Name) -> dict[str, Any]:
+        return self._reader.at(self._places[name])
+
+    def __iter__(self) -> Iterator[Name]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._reader.close()
+
+
+_BUFFER = 1 << 16
+"""Samples end nearly in the order of the data set: the next record is most often in the buffer."""
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb", buffering=_BUFFER)
+    except OSError as error:
+        raise DataError(f"cannot read `{path}`: {_words(error)}") from None
+
+
+def _record(line: bytes, path: Path, place: str) -> dict[str, Any]:
+    try:
+        record = _object(line)
+    except ValueError as error:
+        raise DataError(
+            f"`{path}, {place}` {error}",
+            hint="only the last line may be torn; restore the file or remove that line",
+        ) from None
+    if not isinstance(record.get("id"), str):
+        raise DataError(f"`{path}, {place}` has no `id`")
+    return record
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    """The object of a JSON text.
+
+    Raises:
+        ValueError: It is none; the words go behind its place.
+    """
+    try:
+        value = _DECODER.decode(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"is no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"holds {type(value).__name__}, expected an object")  # noqa: TRY004
+    return value
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -150,38 +279,44 @@ def write_json(path: Path, value: Any) -> None:
     Raises:
         StorageError: It cannot be written.
     """
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    write_whole(path, [json.dumps(value, ensure_ascii=False, indent=2) + "\n"])
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a whole UTF-8 file so that a reader sees the old one or the new one.
+def write_whole(path: Path, pieces: Iterable[str | bytes]) -> None:
+    """Write a whole file piece by piece; a reader sees the old one until the new one is complete.
+
+    Text becomes UTF-8, in which a lone surrogate, which has none, is a `?`.
 
     Raises:
         StorageError: It cannot be written.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+        with part.open("wb") as file:
+            for piece in pieces:
+                file.write(piece.encode("utf-8", "replace") if isinstance(piece, str) else piece)
         part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise storage_error(path, error) from None
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise storage_error(path, error) from None
+        raise
 
 
-def read_json(path: Path) -> Any:
-    """The value in a JSON file of a run.
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of a run.
 
     Raises:
         DataError: It is missing or broken.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(
-            f"cannot read `{path}`: {_words(error)}", hint="give the folder of a run"
-        ) from None
+        with _opened(path) as file:
+            return _object(file.read())
+    except DataError as error:
+        raise DataError(error.message, hint="give the folder of a run") from None
     except ValueError as error:
-        raise DataError(f"`{path}` is broken: {error}") from None
+        raise DataError(f"`{path}` {error}") from None
 
 
 def new_folder(work_dir: Path, name: str) -> Path:

@@ -160,7 +160,8 @@ def resolved(config: JudgeConfig) -> JudgeConfig:
     `MMSCORE_JUDGE_API_KEY`. An address that nobody named is never asked.
 
     Raises:
-        ConfigError: The environment's template lacks a placeholder.
+        ConfigError: The environment's template lacks a placeholder, or a judge to be asked has no
+            usable address.
     """
     contract = replace(
         config.contract,
@@ -169,7 +170,11 @@ def resolved(config: JudgeConfig) -> JudgeConfig:
     )
     if contract.prompt_template:
         check_template(contract.prompt_template, contract.score_type)
-    return replace(config, contract=contract, models=tuple(map(_located, config.models)))
+    models = tuple(map(_located, config.models))
+    if config.asks:
+        for model in models:
+            _service(model)
+    return replace(config, contract=contract, models=models)
 
 
 def _located(model: JudgeModel) -> JudgeModel:

@@ -195,6 +195,12 @@ def _model(value: object, place: str) -> JudgeModel:
     generation = entry.get("generation_config") or {}
     if not isinstance(generation, Mapping):
         raise ConfigError(f"`{place}.generation_config` is {what(generation)}, expected a mapping")
+    for key in ("timeout", "retries"):
+        number = generation.get(key)
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int | float)):
+            raise ConfigError(
+                f"`{place}.generation_config.{key}` is {shown(number)}, expected a number"
+            )
     return JudgeModel(
         model_id=model_id,
         judge_id=_text(entry, place, "judge_id") or model_id,

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError, EndpointError
-from mmscore.journal import AppendFile, read_records
+from mmscore.journal import AppendFile, LastRecords
 from mmscore.judge import Judge, Judgement, Prompt, ask, judge_of, probe, prompt_of
 from mmscore.judge_config import JudgeConfig
 from mmscore.records import Sample
@@ -46,7 +46,7 @@ class Panel:
         config: JudgeConfig,
         benchmark: Benchmark,
         judges: Iterable[Judge],
-        earlier: Mapping[Key, Mapping[str, Any]],
+        earlier: LastRecords[Key] | None,
         file: AppendFile | None,
         notice: Callable[[str], None],
         concurrency: int = 1,
@@ -57,7 +57,7 @@ class Panel:
             config: How replies are judged.
             benchmark: Whose replies.
             judges: Whom to ask; those without a client say only what they said before.
-            earlier: What they said before.
+            earlier: What they said before; closed with the panel.
             file: Where what they say is written.
             notice: Who hears of oddities.
             concurrency: How many requests may fail at once.
@@ -124,7 +124,9 @@ class Panel:
                     judge.client.abort()
 
     def close(self) -> None:
-        """Close idle connections."""
+        """Close idle connections, and what was said before."""
+        if self._earlier is not None:
+            self._earlier.close()
         for judge in self._judges:
             if judge.client is not None:
                 judge.client.close()
@@ -181,7 +183,7 @@ class Panel:
     def _one(self, key: Key, judge: Judge, messages: Any) -> Mapping[str, Any]:
         """One judge's word on one reply: what it said before, or what it says now."""
         request = judge.request(messages).hash
-        before = self._earlier.get(key)
+        before = self._earlier.get(key) if self._earlier is not None else None
         known = before if before is not None and before["request"] == request else None
         if known is not None and (known["error"] is None or judge.client is None):
             return known
@@ -274,22 +276,23 @@ def panel_of(
     return Panel(config, benchmark, judges, read_judgements(folder), file, notice, concurrency)
 
 
-def read_judgements(folder: Path) -> dict[Key, Mapping[str, Any]]:
-    """What judges said in a run, the last word of each.
+def read_judgements(folder: Path) -> LastRecords[Key] | None:
+    """What judges said in a run, the last word of each; None where none was asked. Close it.
 
     Raises:
         DataError: The file is damaged.
     """
     path = folder / JUDGEMENTS
     if not path.exists():
-        return {}
+        return None
     try:
-        return {
-            (line["id"], line["repeat"], line["judge"], line["judge_repeat"]): line
-            for line in read_records(path)
-        }
+        return LastRecords(path, _key)
     except KeyError as error:
         raise DataError(f"a line of `{path}` has no `{error.args[0]}`") from None
+
+
+def _key(line: Mapping[str, Any]) -> Key:
+    return line["id"], line["repeat"], line["judge"], line["judge_repeat"]
 
 
 def described(config: JudgeConfig) -> dict[str, Any]:

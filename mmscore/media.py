@@ -144,6 +144,19 @@ def data_uri(data: bytes, mime: str) -> bytes:
     return _core.data_uri(data, mime)
 
 
+def thumbnail(data: bytes, side: int, *, name: str = "image") -> bytes:
+    """A small JPEG of an image as a data URI in ASCII, its longer side at most `side` pixels.
+
+    Raises:
+        MediaError: The bytes are no image, are damaged, or cannot be decoded here.
+    """
+    mime = image_type(data, name=name)
+    with _decoded(data, mime, name, [], draft=(2 * side, 2 * side)) as image:
+        small = _plain(image, [])
+        small.thumbnail((side, side))
+        return data_uri(_saved(small, "JPEG", 70), "image/jpeg")
+
+
 def check_image(data: bytes, *, name: str = "image") -> CheckedImage:
     """What a full decode says: the look of `prepare_image`, then every pixel.
 
@@ -213,8 +226,15 @@ def base64_length(length: int) -> int:
     return (length + 2) // 3 * 4
 
 
-def _decoded(data: bytes, mime: str, name: str, oddities: list[str]) -> Image.Image:
-    """The image, decoded whole.
+def _decoded(
+    data: bytes,
+    mime: str,
+    name: str,
+    oddities: list[str],
+    *,
+    draft: tuple[int, int] | None = None,
+) -> Image.Image:
+    """The image, decoded whole; a JPEG that need not be larger than `draft` at less cost.
 
     Pillow's decoders raise nearly anything on damaged input, so whatever they raise is a damaged
     image here.
@@ -227,6 +247,8 @@ def _decoded(data: bytes, mime: str, name: str, oddities: list[str]) -> Image.Im
             oddities.append("unreadable EXIF ignored")
         too_large = image.width * image.height > _MOST_PIXELS
         if not too_large:
+            if draft is not None:
+                image.draft(None, draft)
             image.load()
     except Image.DecompressionBombError:
         too_large = True

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmscore.errors import DataError
-from mmscore.placeholders import Found, media_part
+from mmscore.placeholders import NO_HINTS, found_of, media_part, said
 from mmscore.records import Kind, Media, Message, Text
+from mmscore.rows import Cell
 from mmscore.sources import Roots
 from mmscore.wording import shown, text_of, what
 
@@ -36,7 +37,7 @@ def read_messages(messages: Sequence[Any], roots: Roots) -> tuple[Message, ...]:
         DataError: A message or part is of another shape than the format's.
     """
     return tuple(
-        _message(message, f"message {number}", roots) for number, message in enumerate(messages, 1)
+        [_message(message, f"message {at}", roots) for at, message in enumerate(messages, 1)]
     )
 
 
@@ -61,7 +62,7 @@ def _message(message: object, where: str, roots: Roots) -> Message:
         parts = _listed(content, where)
         if role != "user":
             parts = _without_thoughts(parts)
-        content = tuple(_part(part, place, roots) for part, place in parts)
+        content = tuple([_part(part, place, roots) for part, place in parts])
     return Message("user" if role == "user" else "system", content)
 
 
@@ -107,7 +108,7 @@ def _without_thoughts(parts: list[tuple[dict[str, Any], str]]) -> list[tuple[dic
 def _part(part: dict[str, Any], where: str, roots: Roots) -> Text | Media:
     kind = _type(part, where)
     if kind in ("text", "refusal"):
-        return Text(text_of(_field(part, kind, where), f"{where} {kind}"))
+        return Text(_text(_field(part, kind, where), where, kind))
     if kind == "image_url":
         return _image(_field(part, kind, where), where, roots)
     if kind == "input_audio":
@@ -121,47 +122,54 @@ def _part(part: dict[str, Any], where: str, roots: Roots) -> Text | Media:
     )
 
 
-def _payload(value: object, key: str, where: str) -> tuple[dict[str, Any], str]:
+def _text(value: object, where: str, field: str) -> str:
+    """A text of a part; a large one that begins like base64 was left in the data file."""
+    if isinstance(value, Cell):
+        value = value.read()
+    return text_of(value, f"{where} {field}")
+
+
+def _payload(value: object, key: str, kind: Kind, where: str) -> tuple[dict[str, Any], str | Cell]:
+    """The fields of a part's medium, and what it is: see `placeholders.said`."""
     if not isinstance(value, dict):
         raise DataError(
             f"{where} is {what(value)}, expected an object with `{key}`",
             hint='write {"type": "image_url", "image_url": {"url": ...}}' if key == "url" else None,
         )
-    return value, text_of(_field(value, key, where), f"{where} {key}")
+    held = _field(value, key, where)
+    if isinstance(held, Cell):
+        held = said(held, kind)
+    return value, held if isinstance(held, Cell) else text_of(held, f"{where} {key}")
 
 
 def _image(value: object, where: str, roots: Roots) -> Media:
-    fields, url = _payload(value, "url", f"{where} image_url")
+    fields, url = _payload(value, "url", "image", f"{where} image_url")
     detail = fields.get("detail", "auto")
     if detail not in DETAILS:
         raise DataError(f"{where} has detail {shown(detail)}, expected {', '.join(DETAILS)}")
-    return media_part(Found("image", url), where, roots, detail=detail)
+    return media_part(found_of("image", url), where, roots, detail=detail)
 
 
 def _audio(value: object, where: str, roots: Roots) -> Media:
-    fields, data = _payload(value, "data", f"{where} input_audio")
-    return _checked("audio", data, _field(fields, "format", f"{where} input_audio"), where, roots)
+    fields, data = _payload(value, "data", "audio", f"{where} input_audio")
+    written = _field(fields, "format", f"{where} input_audio")
+    if not written:
+        raise DataError(f"{where} has format {shown(written)}, expected wav or mp3")
+    return media_part(found_of("audio", data, written), where, roots)
 
 
 def _video(value: object, where: str, roots: Roots) -> Media:
-    if isinstance(value, str):
-        return media_part(Found("video", text_of(value, f"{where} video_url")), where, roots)
-    fields, url = _payload(value, "url", f"{where} video_url")
-    hints = {name: fields.get(name) for name in ("start", "end", "fps")}
-    return _checked("video", url, fields.get("format") or None, where, roots, hints)
-
-
-def _checked(
-    kind: Kind,
-    url: str,
-    written: object,
-    where: str,
-    roots: Roots,
-    hints: Mapping[str, object] | None = None,
-) -> Media:
-    if kind == "audio" and not written:
-        raise DataError(f"{where} has format {shown(written)}, expected wav or mp3")
-    return media_part(Found(kind, url, format=written, hints=hints or {}), where, roots)
+    hints: Mapping[str, object] = NO_HINTS
+    written = None
+    if isinstance(value, Cell):
+        value = said(value, "video")
+    if isinstance(value, str | Cell):
+        url = value if isinstance(value, Cell) else text_of(value, f"{where} video_url")
+    else:
+        fields, url = _payload(value, "url", "video", f"{where} video_url")
+        written = fields.get("format") or None
+        hints = {name: fields.get(name) for name in ("start", "end", "fps")}
+    return media_part(found_of("video", url, written, hints), where, roots)
 
 
 # --- assistant turns ---------------------------------------------------------------------------

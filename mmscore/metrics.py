@@ -25,7 +25,7 @@ def bleu(prediction: str, reference: str) -> dict[str, float]:
     """BLEU-1 to BLEU-4 of one reply, from 0 to 1, as EvalScope 1.14.1 scores it.
 
     Each is one n-gram order (not the mean of all up to it): clipped precision times the brevity
-    penalty, unsmoothed (Papineni et al. 2002, in NLTK 3.10.4's arithmetic). All are 0.0 if no token
+    penalty, unsmoothed (BLEU, ACL 2002, in NLTK 3.10.4's arithmetic). All are 0.0 if no token
     is shared; an order without a shared n-gram gives about 2e-308.
 
     Returns:
@@ -47,8 +47,8 @@ def bleu_list(predictions: Sequence[str], references: Sequence[str]) -> list[dic
 def rouge(prediction: str, reference: str) -> dict[str, float]:
     """ROUGE-1, ROUGE-2 and ROUGE-L of one reply, from 0 to 1, as EvalScope 1.14.1 scores it.
 
-    The ways of rouge_chinese 1.0.3 (after Lin 2004): no lower-casing, punctuation stays with its
-    word, n-grams count once, a perfect F is 0.999999995. All are 0.0 if either text is blank.
+    The ways of rouge_chinese 1.0.3 (after ROUGE, ACL 2004): no lower-casing, punctuation stays with
+    its word, n-grams count once, a perfect F is 0.999999995. All are 0.0 if either text is blank.
 
     Returns:
         The scores under `Rouge-1-R` to `Rouge-L-F` (recall, precision, F).

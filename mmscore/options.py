@@ -10,11 +10,16 @@ from typing import Any
 from mmscore.config import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
 from mmscore.errors import ConfigError
 from mmscore.eval_options import add_flags
+from mmscore.evalscope import json_mapping
 from mmscore.judge_config import STRATEGIES
-from mmscore.wording import shown
 
 PROGRAM = "mmscore"
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
+FORMS_HELP = "how progress is told: " + ", ".join(PROGRESS_FORMS)
+THINK_RULES = ("strict", "reference")
+
+
+EXTRA_HELP = "an option of this benchmark alone"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,7 +64,9 @@ def _run(command: argparse.ArgumentParser) -> None:
         "--generation", action="append", metavar="KEY=VALUE", help="into the request body; or JSON"
     )
     asking.add_argument("--system", metavar="TEXT", help="a system message before each question")
-    asking.add_argument("--prompt-template", metavar="TEXT|@FILE", help="with {question} in it")
+    asking.add_argument(
+        "--prompt-template", metavar="TEXT", help="or @FILE; {question} stands in it"
+    )
     asking.add_argument("--repeats", type=int, metavar="K", help="ask each sample K times")
     asking.add_argument("--stream", action="store_true", default=None, help="ask for a stream")
     asking.add_argument(
@@ -68,7 +75,12 @@ def _run(command: argparse.ArgumentParser) -> None:
     asking.add_argument(
         "--retries", type=int, metavar="N", help=f"new attempts a sample ({DEFAULT_RETRIES})"
     )
-    asking.add_argument("--think", choices=("strict", "reference"), help="how <think> is split off")
+    asking.add_argument(
+        "--think",
+        choices=THINK_RULES,
+        metavar="RULE",
+        help="how <think> is split off: strict, reference",
+    )
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
     asking.add_argument(
         "--filter", action="append", metavar="NAME=ARG", help="on replies before reading (repeat)"
@@ -81,7 +93,7 @@ def _judge(command: argparse.ArgumentParser) -> None:
     judge = command.add_argument_group("judge")
     judge.add_argument("--judge", metavar="JSON", help="strategy, models, contract, repeats ...")
     judge.add_argument(
-        "--judge-strategy", choices=STRATEGIES, help="llm_recall: only what the rule failed"
+        "--judge-strategy", choices=STRATEGIES, metavar="NAME", help=" ".join(STRATEGIES)
     )
     judge.add_argument("--judge-model", metavar="MODEL", help="the judge's name at its endpoint")
     judge.add_argument("--judge-api-url", metavar="URL", help="or MMSCORE_JUDGE_API_URL")
@@ -91,7 +103,9 @@ def _judge(command: argparse.ArgumentParser) -> None:
 def _eval(command: argparse.ArgumentParser) -> None:
     add_flags(command)
     _output(command)
-    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+    command.add_argument(
+        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
+    )
 
 
 def _endpoint(command: argparse.ArgumentParser) -> None:
@@ -106,6 +120,7 @@ def _data(command: argparse.ArgumentParser) -> None:
     data.add_argument("--data", metavar="PLACE", help="path, modelscope:ID, hf:ID or a URL")
     data.add_argument("--subset", action="append", metavar="NAME", help="only this one (repeat)")
     data.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of a subset")
+    data.add_argument("--extra", action="append", metavar="KEY=VALUE", help=EXTRA_HELP)
     data.add_argument("--shard", metavar="K/N", help="every Nth sample, from the Kth")
     data.add_argument("--media-root", metavar="DIR", help="where relative media paths start")
     data.add_argument("--max-image-bytes", metavar="SIZE", help="shrink to this base64 size: 5MB")
@@ -124,7 +139,9 @@ def _folder(command: argparse.ArgumentParser) -> None:
     folder.add_argument("--resume", metavar="RUN_DIR", help="go on with an earlier run")
     folder.add_argument("--config", metavar="FILE", help="a task file: .toml, .json or .yaml")
     _output(folder)
-    folder.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+    folder.add_argument(
+        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
+    )
 
 
 def _output(group: Any) -> None:
@@ -137,9 +154,45 @@ def _run_folder(command: argparse.ArgumentParser) -> None:
 
 
 def _score(command: argparse.ArgumentParser) -> None:
-    _run_folder(command)
+    command.add_argument("target", metavar="RUN_DIR | BENCH", help="a run's folder; a benchmark")
+    replies = command.add_argument_group("replies made elsewhere")
+    replies.add_argument(
+        "--replies",
+        metavar="FILE",
+        help="CSV, TSV, JSON Lines with id and reply; predictions of mmscore or EvalScope",
+    )
+    replies.add_argument("--id-column", metavar="NAME", help="id, sample_id, index, qid")
+    replies.add_argument("--reply-column", metavar="NAME", help="reply, prediction, response ...")
+    replies.add_argument("--partial", action="store_true", help="not every sample has a reply")
+    replies.add_argument("--data", metavar="PATH", help="the data set's folder or file")
+    replies.add_argument("--subset", action="append", metavar="NAME", help="only this (repeat)")
+    replies.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of each")
+    replies.add_argument("--extra", action="append", metavar="KEY=VALUE", help=EXTRA_HELP)
+    replies.add_argument("--model", metavar="NAME", help="whose replies they are, for the report")
+    replies.add_argument(
+        "--think",
+        choices=THINK_RULES,
+        metavar="RULE",
+        help="how <think> is split off: strict, reference",
+    )
+    replies.add_argument("--out", metavar="DIR", help="the folder to write (outputs/<time>-<name>)")
     _judge(command)
     command.add_argument("--concurrency", type=int, metavar="N", help="judge requests in flight")
+    _output(command)
+
+
+def _compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run_a", metavar="RUN_A", help="the run that is compared against")
+    command.add_argument("run_b", metavar="RUN_B", help="the run whose gains and losses are told")
+    command.add_argument("--metric", metavar="NAME", help="the benchmark's first one by default")
+    command.add_argument("--force", action="store_true", help="also over unlike data, by id")
+    command.add_argument("--json", action="store_true", help="the comparison as JSON on stdout")
+
+
+def _merge(command: argparse.ArgumentParser) -> None:
+    command.add_argument("shard_dirs", nargs="+", metavar="SHARD_DIR", help="a shard's run folder")
+    command.add_argument("--out", metavar="DIR", required=True, help="the merged run's folder")
+    _output(command)
 
 
 def _list(command: argparse.ArgumentParser) -> None:
@@ -152,7 +205,9 @@ def _fetch(command: argparse.ArgumentParser) -> None:
     command.add_argument("--whole", action="store_true", help="archives whole, not members asked")
     _data(command)
     _output(command)
-    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+    command.add_argument(
+        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
+    )
 
 
 def _cache(command: argparse.ArgumentParser) -> None:
@@ -167,7 +222,9 @@ def _check(command: argparse.ArgumentParser) -> None:
     _endpoint(command)
     _data(command)
     _output(command)
-    command.add_argument("--progress", choices=PROGRESS_FORMS, default="auto")
+    command.add_argument(
+        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
+    )
 
 
 def _info(command: argparse.ArgumentParser) -> None:
@@ -208,9 +265,9 @@ COMMANDS = {
         _eval,
     ),
     "score": (
-        "score a run again from its saved replies; only a judge needs the network",
-        "RUN_DIR [options]",
-        "mmscore score outputs/20260101_120000-slake",
+        "score saved replies again, or replies made elsewhere; only a judge needs the network",
+        "RUN_DIR | BENCH --replies FILE [options]",
+        "mmscore score slake --data SLAKE/ --replies replies.csv",
         _score,
     ),
     "report": (
@@ -230,6 +287,18 @@ COMMANDS = {
         "[--clean [BENCH...]] [options]",
         "mmscore cache --clean pmc_vqa",
         _cache,
+    ),
+    "compare": (
+        "pair two runs sample by sample: what was gained and lost, and how sure that is",
+        "RUN_A RUN_B [options]",
+        "mmscore compare outputs/20260101_120000-slake outputs/20260102_120000-slake",
+        _compare,
+    ),
+    "merge": (
+        "make one run out of the runs of its shards",
+        "SHARD_DIR... --out DIR [options]",
+        "mmscore merge shard-1 shard-2 shard-3 --out whole",
+        _merge,
     ),
     "list": ("list the benchmarks", "[options]", "mmscore list", _list),
     "info": (
@@ -278,6 +347,7 @@ _PER_BENCHMARK = {
     "system": "system_prompt",
     "prompt_template": "prompt_template",
     "filter": "filters",
+    "extra": "extra_params",
 }
 """Flag -> the key it sets in each benchmark's `dataset_args`."""
 
@@ -294,10 +364,8 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
     if given.get("benchmarks"):
         values["datasets"] = given["benchmarks"]
     if given.get("generation"):
-        options = dict(values.get("generation_config") or {})
-        for text in given["generation"]:
-            options.update(_generation(text))
-        values["generation_config"] = options
+        before_it = values.get("generation_config") or {}
+        values["generation_config"] = {**before_it, **_pairs(given["generation"], "--generation")}
     judge = judge_values(given, values.get("judge"))
     if judge is not None:
         values["judge"] = judge
@@ -305,6 +373,8 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
         given["filter"] = [dict([_filter(text)]) for text in given["filter"]]
     if "prompt_template" in given:
         given["prompt_template"] = _template(given["prompt_template"])
+    if "extra" in given:
+        given["extra"] = _pairs(given["extra"], "--extra")
     args = {name: dict(value) for name, value in (values.get("dataset_args") or {}).items()}
     for name in values.get("datasets") or []:
         for flag, key in _PER_BENCHMARK.items():
@@ -326,7 +396,7 @@ def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None
     """
     if not any(name.startswith("judge") for name in given):
         return None
-    values = _json_object("--judge", given["judge"]) if "judge" in given else dict(before or {})
+    values = json_mapping(given["judge"], "--judge") if "judge" in given else dict(before or {})
     if "judge_strategy" in given:
         values["strategy"] = given["judge_strategy"]
     if "judge_model" in given:
@@ -336,50 +406,41 @@ def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None
                 "--judge-model without --judge-strategy",
                 hint="llm judges every reply, llm_recall those that the rule failed",
             )
-    models = values.get("models") or []
-    models = [dict(entry) for entry in ([models] if isinstance(models, dict) else models)]
     for flag, key in (("judge_api_url", "api_url"), ("judge_api_key", "api_key")):
         if flag in given:
+            models = values.get("models")
             if not models:
                 raise ConfigError(f"--{flag.replace('_', '-')} without --judge-model")
-            models = [{**entry, key: given[flag]} for entry in models]
-    return {**values, "models": models}
-
-
-def _json_object(flag: str, text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"{flag} holds broken JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise ConfigError(f"{flag} is {shown(text)}, expected a JSON object")
-    return value
+            entries = [models] if isinstance(models, dict) else models
+            values["models"] = [{**entry, key: given[flag]} for entry in entries]
+    return values
 
 
 def _filter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         return name, None
-    return name, _json_object(f"--filter {name}", value) if value.startswith("{") else value
+    return name, json_mapping(value, f"--filter {name}") if value.startswith("{") else value
 
 
-def _generation(text: str) -> dict[str, Any]:
-    if text.lstrip().startswith("{"):
+def _pairs(texts: Sequence[str], flag: str) -> dict[str, Any]:
+    """The mapping that a repeated flag gives: KEY=VALUE with a value in JSON or text, or JSON."""
+    values: dict[str, Any] = {}
+    for text in texts:
+        if text.lstrip().startswith("{"):
+            values.update(json_mapping(text, flag))
+            continue
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise ConfigError(
+                f"{flag} is `{text}`, expected KEY=VALUE or JSON",
+                hint="such as --generation temperature=0" if flag == "--generation" else None,
+            )
         try:
-            value = json.loads(text)
-        except ValueError as error:
-            raise ConfigError(f"--generation holds broken JSON: {error}") from None
-        return dict(value)
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise ConfigError(
-            f"--generation is `{text}`, expected KEY=VALUE or JSON",
-            hint="such as --generation temperature=0",
-        )
-    try:
-        return {key: json.loads(value)}
-    except ValueError:
-        return {key: value}
+            values[key] = json.loads(value)
+        except ValueError:
+            values[key] = value
+    return values
 
 
 def _template(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 Language = Literal["en", "zh"]
@@ -105,12 +105,15 @@ def fill(template: str, /, **values: str) -> str:
     """
     if not values:
         return template
-    return _placeholders(tuple(values)).sub(lambda found: values[found[1]], template)
+    pieces = list(_cut(template, tuple(values)))
+    pieces[1::2] = [values[name] for name in pieces[1::2]]
+    return "".join(pieces)
 
 
-@cache
-def _placeholders(names: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"\{{({'|'.join(names)})\}}")
+@lru_cache(maxsize=64)
+def _cut(template: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """A template as text, name, text, name ... text."""
+    return tuple(re.split(rf"\{{({'|'.join(names)})\}}", template))
 
 
 def choice_label(index: int) -> str:
@@ -130,7 +133,7 @@ def choice_prompt(template: str, question: str, choices: Sequence[str]) -> str:
     The placeholders are `{question}`, `{choices}` and `{letters}`.
     """
     labels = choice_labels(len(choices))
-    lines = (f"{label}) {choice}" for label, choice in zip(labels, choices, strict=True))
+    lines = [f"{label}) {choice}" for label, choice in zip(labels, choices, strict=True)]
     return fill(template, question=question, choices="\n".join(lines), letters=",".join(labels))
 
 

@@ -11,86 +11,19 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mmscore import _core
+from mmscore.ahead import Ahead, Group, joined
 from mmscore.archive import fingerprint_of
 from mmscore.cache import Cache, write_whole
 from mmscore.errors import DataError, HubError
-from mmscore.web import ChangedError, Target, Web, WebError, same_host
-
-IN_FLIGHT = 6
-"""Ranges asked for at once, ahead of whoever reads."""
-
-GROUP_BYTES = 2 * 1024 * 1024
-"""Neighbours are joined to ranges of at most this length; memory is bounded by it."""
-
-WASTE = 1 / 32
-"""The share of a joined range that may be bytes nobody asked for."""
-
-_RELOCATED = frozenset({401, 403, 404, 410})
-"""What a storage answers when the time of a signed URL is over."""
+from mmscore.ranges import RemoteFile
+from mmscore.webfaults import ChangedError, WebError
 
 _MOST_CHANGES = 3
 """How often a file may claim to be another and prove to be the same."""
-
-
-class RemoteFile:
-    """A file read by ranges, always of the version it had at first; any thread may read."""
-
-    def __init__(
-        self, web: Web, target: Target, size: int | None = None, validator: str | None = None
-    ) -> None:
-        """Take where the file is and what is known of it."""
-        self._web = web
-        self._origin = target
-        self._target = target
-        self._size = size
-        self.validator = validator
-
-    @property
-    def size(self) -> int:
-        """The file's length, asked for with its first byte where it is not known.
-
-        Raises:
-            WebError: The server does not tell.
-        """
-        if self._size is None:
-            self.read(0, 1)
-        if self._size is None:
-            raise WebError(f"{self._origin.host} does not tell the length of {self._origin.what}")
-        return self._size
-
-    def read(self, first: int, end: int) -> bytes:
-        """The bytes from `first` up to `end`.
-
-        Raises:
-            RangesUnusableError: The server does not do ranges, or does them wrongly.
-            ChangedError: The file is another one now.
-            WebError: It cannot be fetched.
-        """
-        if first >= end:
-            return b""
-        target = self._target
-        try:
-            return self._read(target, first, end)
-        except WebError as error:
-            if target is self._origin or error.status not in _RELOCATED:
-                raise
-            self._target = self._origin
-            return self._read(self._origin, first, end)
-
-    def _read(self, target: Target, first: int, end: int) -> bytes:
-        span = self._web.span(target, first, end, size=self._size, validator=self.validator)
-        self._size = span.file.size
-        self.validator = span.file.validator
-        if span.file.url != target.url:
-            # A hub leads to a storage; the next ranges go there without asking the hub again.
-            origin = self._origin
-            secret = origin.secret if same_host(origin.url, span.file.url) else {}
-            self._target = replace(origin, url=span.file.url, secret=secret)
-        return span.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,8 +229,10 @@ class RemoteArchive:
     def _read(self, first: int, end: int) -> bytes:
         file = self._file
         if file is None:
-            raise offline_error(f"a member of {self.place}")
+            raise offline_error(f"a member of `{self.place}`")
         while True:
+            if self._changed is not None:
+                raise self._changed
             version = file.validator
             try:
                 return file.read(first, end)
@@ -328,7 +263,7 @@ class RemoteArchive:
                 same = False
             if not same:
                 self._changed = HubError(
-                    f"{self.place} was changed while it was in use: {error.message}",
+                    f"`{self.place}` was changed while it was in use: {error.message}",
                     hint="remove what was fetched of it with `mmscore cache --clean`, run again",
                 )
                 raise self._changed from error
@@ -359,7 +294,7 @@ def open_remote(
         remote = None if file is None else file(known.size, known.validator)
         return RemoteArchive(place, known.opened, known.digest, remote, cache, folder)
     if file is None:
-        raise offline_error(place)
+        raise offline_error(f"`{place}`")
     remote = file(None, None)
     opened = open_directory(place, remote.size, remote.read)
     digest = opened.digest
@@ -404,106 +339,6 @@ def offline_error(what: str) -> HubError:
         f"{what} is not in the cache, and --offline makes no request",
         hint="fetch it before: `mmscore fetch BENCH`",
     )
-
-
-@dataclass(slots=True)
-class Group:
-    """Members that are fetched as one range.
-
-    Attributes:
-        first: Position of the first byte.
-        end: Position after the last byte.
-        indexes: The members in it.
-    """
-
-    first: int
-    end: int
-    indexes: list[int]
-    _taken: bool = False
-    _done: threading.Event = field(default_factory=threading.Event)
-    _error: BaseException | None = None
-
-
-def joined(wanted: Sequence[int], span: Callable[[int], tuple[int, int] | None]) -> list[Group]:
-    """Members as ranges: neighbours joined, in the order in which the first of each is wanted."""
-    order = {index: number for number, index in enumerate(wanted)}
-    places = sorted(
-        (place[0], place[1], index) for index in wanted if (place := span(index)) is not None
-    )
-    groups: list[Group] = []
-    waste = 0
-    for first, end, index in places:
-        last = groups[-1] if groups else None
-        if last is not None:
-            gap = max(0, first - last.end)
-            length = max(end, last.end) - last.first
-            if length <= GROUP_BYTES and waste + gap <= length * WASTE:
-                waste += gap
-                last.end = max(end, last.end)
-                last.indexes.append(index)
-                continue
-        groups.append(Group(first, end, [index]))
-        waste = 0
-    groups.sort(key=lambda group: min(order[index] for index in group.indexes))
-    return groups
-
-
-class Ahead:
-    """Fetches groups in their order, a few at a time, ahead of whoever reads them."""
-
-    def __init__(self, groups: Sequence[Group], fetch: Callable[[Group], None]) -> None:
-        """Begin at once."""
-        self.groups = groups
-        self._fetch = fetch
-        self._of = {index: group for group in groups for index in group.indexes}
-        self._rest = iter(groups)
-        self._lock = threading.Lock()
-        self._closed = threading.Event()
-        for number in range(min(IN_FLIGHT, len(groups))):
-            threading.Thread(target=self._work, name=f"ahead-{number}", daemon=True).start()
-
-    def wait(self, index: int) -> bool:
-        """Return when the member's group is there; False for a member that was not expected.
-
-        Raises:
-            HubError: It could not be fetched.
-        """
-        group = self._of.get(index)
-        if group is None:
-            return False
-        self._settle(group)
-        if group._error is not None:
-            raise group._error
-        return True
-
-    def close(self) -> None:
-        """Begin no further group."""
-        self._closed.set()
-
-    def _settle(self, group: Group) -> None:
-        with self._lock:
-            mine = not group._taken
-            group._taken = True
-        if not mine:
-            group._done.wait()
-            return
-        try:
-            self._fetch(group)
-        except BaseException as error:
-            group._error = error
-        finally:
-            group._done.set()
-
-    def _work(self) -> None:
-        while not self._closed.is_set():
-            with self._lock:
-                group = next(self._rest, None)
-            if group is None:
-                return
-            if not group._taken:
-                self._settle(group)
-            if group._error is not None:
-                return  # whoever needs it is told; the others are fetched when they are asked for
 
 
 def _length(span: tuple[int, int]) -> int:

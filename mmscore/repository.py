@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from mmscore.errors import ConfigError
-from mmscore.web import Target, Web, WebError
+from mmscore.web import Web
+from mmscore.webfaults import Target, WebError
 
 _PAGE = 200
 _MOST_PAGES = 500

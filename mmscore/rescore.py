@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mmscore import filters, journal, judging
+from mmscore import filters, journal
 from mmscore.arguments import asked
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config import DEFAULT_CONCURRENCY
-from mmscore.judge import resolved
 from mmscore.judge_config import JudgeConfig
-from mmscore.records import SCORED
-from mmscore.run import Result, reported, versions
-from mmscore.runner import sample_of, score_record
+from mmscore.recording import replied, sample_of, score_record
+from mmscore.result import Result, reported, versions
+
+if TYPE_CHECKING:
+    from mmscore.judging import Panel
+
+AHEAD = 64
+"""Replies for each worker that may be judged before the slowest of them is."""
 
 
 def rescore(
@@ -45,30 +50,49 @@ def rescore(
     config = record["config"]
     benchmark = asked(record)
     args = config.get("dataset_args", {}).get(benchmark.name, {})
-    wanted = JudgeConfig.from_dict(config.get("judge") or {})
-    if judge is not None:
-        wanted = resolved(JudgeConfig.from_dict(judge))
-        config["judge"] = judging.described(wanted)
     workers = concurrency or config.get("eval_batch_size") or DEFAULT_CONCURRENCY
+    record["benchmark"]["metrics"], record["judge"] = [*benchmark.metrics], None
     with ExitStack() as open_things:
-        file = None
-        if judge is not None and wanted.asks:
-            said = journal.AppendFile(folder / judging.JUDGEMENTS, notice)
-            file = open_things.enter_context(closing(said))
-        judges = judging.panel_of(wanted, benchmark, folder, file, notice, workers)
-        if judges is not None:
-            open_things.enter_context(closing(judges))
+        judges, at_once = None, False
+        if judge is not None or config.get("judge"):
+            judges, at_once = _panel(record, benchmark, folder, judge, open_things, notice, workers)
         score = partial(_scored, benchmark, filters.build(args.get("filters")), judges)
-        replies = _replies(folder)
-        lines = _at_once(score, replies, workers, judges) if file else map(score, replies)
-        text = b"".join(lines).decode()
-    journal.write_text(folder / journal.SCORES, text)
-    record["benchmark"]["metrics"] = judging.metrics_with(wanted, benchmark.metrics)
-    record["judge"] = judging.facts(wanted)
-    record["fingerprints"]["scorer"] = benchmark.scorer
+        lines = _lines(folder, score, workers if at_once else 0, judges)
+        journal.write_whole(folder / journal.SCORES, lines)
+    record["fingerprints"]["scorer"] = filters.scorer_id(benchmark.scorer, args.get("filters"))
     record["versions"] = versions()
     journal.write_json(folder / journal.RUN, record)
     return reported(folder)
+
+
+def _panel(
+    record: dict[str, Any],
+    benchmark: Benchmark,
+    folder: Path,
+    judge: Mapping[str, Any] | None,
+    open_things: ExitStack,
+    notice: Callable[[str], None],
+    workers: int,
+) -> tuple[Panel | None, bool]:
+    """The judges, noted in the run's record, and whether they are asked now."""
+    from mmscore import judging  # late: with a judge comes the network
+    from mmscore.judge import resolved
+
+    config = record["config"]
+    wanted = JudgeConfig.from_dict(config.get("judge") or {})
+    file = None
+    if judge is not None:
+        wanted = resolved(JudgeConfig.from_dict(judge))
+        config["judge"] = judging.described(wanted)
+        if wanted.asks:
+            file = journal.AppendFile(folder / judging.JUDGEMENTS, notice)
+            open_things.enter_context(closing(file))
+    record["benchmark"]["metrics"] = judging.metrics_with(wanted, benchmark.metrics)
+    record["judge"] = judging.facts(wanted)
+    judges = judging.panel_of(wanted, benchmark, folder, file, notice, workers)
+    if judges is not None:
+        open_things.enter_context(closing(judges))
+    return judges, file is not None
 
 
 def recorded_judge(folder: Path) -> dict[str, Any] | None:
@@ -81,37 +105,52 @@ def recorded_judge(folder: Path) -> dict[str, Any] | None:
     return judge
 
 
-def _replies(folder: Path) -> list[dict[str, Any]]:
-    """The last record of each sample, where it has a reply."""
-    last = {
-        (prediction["id"], prediction["repeat"]): prediction
-        for prediction in journal.read_records(folder / journal.PREDICTIONS)
-    }
-    return [prediction for prediction in last.values() if prediction["status"] in SCORED]
-
-
 def _scored(
     benchmark: Benchmark,
     keep: Callable[[str], str],
-    judges: judging.Panel | None,
+    judges: Panel | None,
     prediction: Mapping[str, Any],
 ) -> bytes:
     sample, repeat, reply = sample_of(prediction), prediction["repeat"], prediction["reply"]
     return journal.encode(score_record(benchmark, sample, repeat, reply, keep, judges))
 
 
+def _lines(
+    folder: Path,
+    score: Callable[[Mapping[str, Any]], bytes],
+    workers: int,
+    judges: Panel | None,
+) -> Iterator[bytes]:
+    """The score lines of all replies, in the order in which their samples first ended."""
+    path = folder / journal.PREDICTIONS
+    with closing(journal.LastRecords(path, journal.key, replied)) as replies:
+        if workers:
+            yield from _at_once(score, replies, workers, judges)
+        else:
+            yield from map(score, replies.values())
+
+
 def _at_once(
     score: Callable[[Mapping[str, Any]], bytes],
-    replies: Iterable[Mapping[str, Any]],
+    replies: journal.LastRecords[journal.Key],
     workers: int,
-    judges: judging.Panel | None,
-) -> list[bytes]:
+    judges: Panel | None,
+) -> Iterator[bytes]:
     """The lines in order, judged by several workers; verdicts outlive an interruption."""
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    def one(key: journal.Key) -> bytes:
+        return score(replies[key])
 
     pool = ThreadPoolExecutor(workers)
+    ahead: deque[Future[bytes]] = deque()
     try:
-        return [*pool.map(score, replies)]
+        for key in replies:
+            ahead.append(pool.submit(one, key))
+            if len(ahead) > AHEAD * workers:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         if judges is not None:

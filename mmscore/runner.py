@@ -14,11 +14,12 @@ from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client, hint_for
-from mmscore.errors import DataError, EndpointError
-from mmscore.journal import AppendFile
+from mmscore.errors import DataError, EndpointError, HubError
+from mmscore.journal import AppendFile, Key
 from mmscore.judging import Panel
-from mmscore.records import FAILED, SCORED, Media, Message, Reply, Sample, Status
-from mmscore.wire import Attachment, Request, build_request, content_text, media_of, text_of
+from mmscore.recording import prediction_record, score_record
+from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
+from mmscore.wire import Attachment, Request, build_request, media_of
 
 STOP_AT_ONCE = frozenset({401, 403, 404})
 """Statuses that no other sample will escape: the first one stops a run without any answer."""
@@ -58,14 +59,12 @@ class Earlier:
     """What an earlier run of the same folder left.
 
     Attributes:
-        replies: `(id, repeat)` -> hash of the request a scored reply belongs to.
-        predictions: The records of those replies.
-        scores: Their score records.
+        predictions: The last record of each sample that has a reply, read when it is looked up.
+        scores: The last score record of each, likewise.
     """
 
-    replies: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    predictions: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
-    scores: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
+    predictions: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
+    scores: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,7 @@ class Asking:
         earlier: What need not be asked again.
         concurrency: Requests in flight.
         judges: Who is asked about a reply after the rule; None where nobody is.
+        drop_downloads: Ends what is being fetched of the data, when the user stops the run.
     """
 
     benchmark: Benchmark
@@ -95,31 +95,7 @@ class Asking:
     earlier: Earlier
     concurrency: int
     judges: Panel | None = None
-
-
-def score_record(
-    benchmark: Benchmark,
-    sample: Sample,
-    repeat: int,
-    text: str,
-    keep: Callable[[str], str],
-    judges: Panel | None = None,
-) -> dict[str, Any]:
-    """The score record of a reply: what was read out of it, by which rule, and its metrics.
-
-    A reply for which the rule has no value (a count of five thousand digits) has no metrics and is
-    left out of the mean, as the reference leaves it out, instead of ending the run. After the rule,
-    the judges: they see the reply as it came, not as it was filtered.
-    """
-    record: dict[str, Any] = {"id": sample.id, "repeat": repeat}
-    try:
-        extracted = benchmark.parse(keep(text), sample)
-        metrics = dict(benchmark.score(extracted.value, sample))
-    except DataError as error:
-        record |= {"extracted": None, "rule": "none", "metrics": {}, "error": error.message}
-    else:
-        record |= {"extracted": extracted.value, "rule": extracted.rule, "metrics": metrics}
-    return record if judges is None else judges(sample, repeat, text, record)
+    drop_downloads: Callable[[], None] = lambda: None
 
 
 class Run:
@@ -168,6 +144,8 @@ class Run:
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "
                 "images changed) and were asked again"
             )
+        if interrupted and isinstance(self._error, HubError):
+            raise KeyboardInterrupt  # a dropped download is its consequence
         if self._error is not None:
             raise self._error
         if interrupted:
@@ -198,6 +176,7 @@ class Run:
 
     def _interrupted(self, times: int) -> None:
         self._stopping.set()
+        self.asking.drop_downloads()
         if times == 1:
             self._notice("stopping: finishing the requests in flight (Ctrl-C again to drop them)")
         else:
@@ -252,14 +231,13 @@ class Run:
     def _keep(self, sample: Sample, repeat: int, request: Request) -> bool:
         """Whether an earlier reply to the very same request stands."""
         earlier, key = self.asking.earlier, (sample.id, repeat)
-        known = earlier.replies.get(key)
-        if known is None:
+        prediction = earlier.predictions.get(key)
+        if prediction is None:
             return False
-        if known != request.hash:
+        if prediction["request"] != request.hash:
             with self._count_lock:
                 self.changed += 1
             return False
-        prediction = earlier.predictions[key]
         score = self._score(sample, repeat, prediction["reply"])
         if score != earlier.scores.get(key):
             self.asking.scores.append(score)
@@ -339,59 +317,3 @@ class Run:
             f"the endpoint {place} cannot be used: {reply.error}{more}",
             hint=hint or "check that the server runs and --api-url; go on later with --resume",
         )
-
-
-def prediction_record(
-    index: int,
-    sample: Sample,
-    repeat: int,
-    reply: Reply,
-    request: Request | None,
-    attachments: tuple[Attachment, ...] | list[Attachment],
-) -> dict[str, Any]:
-    """The line that `predictions.jsonl` keeps of a sample; it alone suffices to score again."""
-    return {
-        "id": sample.id,
-        "repeat": repeat,
-        "subset": sample.subset,
-        "index": index,
-        "request": request.hash if request else None,
-        "status": reply.status,
-        "reply": reply.text,
-        "reasoning": reply.reasoning,
-        "finish_reason": reply.finish_reason,
-        "usage": {
-            "prompt_tokens": reply.usage.prompt_tokens,
-            "completion_tokens": reply.usage.completion_tokens,
-        },
-        "seconds": round(reply.seconds, 6),
-        "first_token_seconds": reply.first_token_seconds,
-        "attempts": reply.attempts,
-        "error": reply.error,
-        "media": [attachment.note for attachment in attachments],
-        "question": text_of(sample.messages),
-        **_turns(sample),
-        "target": sample.target,
-        "choices": list(sample.choices),
-        "metadata": dict(sample.metadata),
-    }
-
-
-def _turns(sample: Sample) -> dict[str, Any]:
-    """All turns in words, where there are more than the question."""
-    if [message.role for message in sample.messages] == ["user"]:
-        return {}
-    return {"turns": [[message.role, content_text(message)] for message in sample.messages]}
-
-
-def sample_of(record: Mapping[str, Any]) -> Sample:
-    """The sample that a prediction record tells of, the words of its messages alone."""
-    turns = record.get("turns") or [["user", record["question"]]]
-    return Sample(
-        id=record["id"],
-        subset=record["subset"],
-        messages=tuple(Message(role, text) for role, text in turns),
-        target=record["target"],
-        choices=tuple(record["choices"]),
-        metadata=record["metadata"],
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,98 +97,73 @@ class FileSource:
 
 @dataclass(frozen=True, slots=True)
 class BytesSource:
-    """Bytes that came with the record, from a Parquet media column.
+    """Bytes of a Parquet column, with the record or left in the file.
 
     Attributes:
         name: The place in words.
-        data: The bytes.
-        mime: The type the reference labels them with.
+        held: The bytes, or where they are.
     """
 
     name: str
-    data: bytes = field(repr=False)
-    mime: str
+    held: bytes | Cell = field(repr=False)
 
     def exists(self) -> bool:
         """Always: the record holds them."""
         return True
 
     def read(self) -> bytes:
-        """The bytes."""
-        return self.data
-
-
-@dataclass(frozen=True, slots=True)
-class CellSource:
-    """A large cell that was left in its Parquet file.
-
-    Attributes:
-        name: File, row and column.
-        cell: The cell.
-    """
-
-    name: str
-    cell: Cell = field(repr=False, compare=False)
-
-    def exists(self) -> bool:
-        """Always: the row holds it."""
-        return True
-
-    def read(self) -> bytes:
-        """The cell's bytes, read from the file now.
+        """The bytes, read from the file now if they were left there.
 
         Raises:
             DataError: The file is gone, was changed, or is damaged at that place.
         """
-        held = self.cell.read()
+        held = self.held.read() if isinstance(self.held, Cell) else self.held
         if not isinstance(held, bytes):
             raise MediaError(f"{self.name} holds a text, expected bytes")
         return held
 
 
+DATA_URI = re.compile(r"data:[^,]*;base64,")
+
+NOT_PLAIN = "\t\n\v\f\r\x1c\x1d\x1e\x1f _-"
+"""What stands in base64 that not every server takes: line breaks and the URL-safe alphabet."""
+
+
 @dataclass(frozen=True, slots=True)
-class Base64Source:
-    """Base64 text without a `data:` prefix that came with the record.
+class TextSource:
+    """Base64, with or without a `data:` prefix, in the record or left in the data file.
 
     Attributes:
         name: The place in words.
-        text: The text: either alphabet, line breaks allowed, padding optional.
+        held: The text, or where it is: either alphabet, line breaks allowed, padding optional.
     """
 
     name: str
-    text: str = field(repr=False)
+    held: str | Cell = field(repr=False)
 
     def exists(self) -> bool:
         """Always: the record holds it."""
         return True
 
-    def read(self) -> bytes:
-        """The decoded bytes.
+    def text(self) -> str:
+        """The text as it is written.
 
         Raises:
-            MediaError: The text is not base64 after all.
+            DataError: The file is gone, was changed, or is damaged at that place.
         """
-        try:
-            return _core.decode_base64(self.text)
-        except DataError as error:
-            raise MediaError(f"{self.name}: {error}") from error
+        return self.held if isinstance(self.held, str) else str(self.held.read())
 
+    def uri(self) -> str | None:
+        """The text where it is a data URI that every server takes as it is, else None.
 
-@dataclass(frozen=True, slots=True)
-class LateBase64Source:
-    """Base64 text that stays in the data file until it is sent.
-
-    Attributes:
-        name: The place in words; two sources of one name are one medium.
-        load: Reads the text: either alphabet, line breaks and a `data:` prefix allowed.
-    """
-
-    name: str
-    load: Callable[[], str] = field(repr=False, compare=False)
-
-    def exists(self) -> bool:
-        """Always: the record holds it."""
-        return True
+        Raises:
+            DataError: See `text`.
+        """
+        text = self.text()
+        prefix = DATA_URI.match(text)
+        if prefix is None or any(text.find(mark, prefix.end()) >= 0 for mark in NOT_PLAIN):
+            return None
+        return text
 
     def read(self) -> bytes:
         """The decoded bytes.
@@ -197,7 +172,7 @@ class LateBase64Source:
             DataError: The file was changed, or the text is not base64.
         """
         try:
-            return _core.decode_base64(self.load())
+            return _core.decode_base64(self.text())
         except DataError as error:
             raise MediaError(f"{self.name}: {error}") from error
 
@@ -211,10 +186,12 @@ def is_base64_of(kind: str, text: str) -> bool:
     """Whether a text is base64 of an image, a sound or a clip, by alphabet and first bytes.
 
     A path cannot be taken for it: its beginning would have to decode to a known file signature.
+    The beginning of a text will do.
     """
-    if len(text) < SHORTEST_BASE64:
+    head = text[:HEAD_CHARACTERS]
+    if len(head) < SHORTEST_BASE64 or "." in head:  # most paths are told by their dot
         return False
-    head = "".join(text[:HEAD_CHARACTERS].split())
+    head = "".join(head.split())
     try:
         found = mime_of(_core.decode_base64(head[: len(head) // 4 * 4]))
     except DataError:

@@ -48,7 +48,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 def wilson(successes: int, count: int, z: float = Z_95) -> tuple[float, float]:
     """Wilson's score interval for a proportion.
 
-    Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+    Source: "Probable inference, the law of succession, and statistical inference",
     JASA 22 (1927). It stays inside 0..1 and is honest at 0 and at 1, where the textbook interval
     has no width.
 
@@ -72,11 +72,11 @@ def wilson(successes: int, count: int, z: float = Z_95) -> tuple[float, float]:
 def bootstrap(values: Sequence[float], z: float = Z_95) -> tuple[float, float] | None:
     """The percentile bootstrap interval of a mean, computed instead of drawn.
 
-    Source: B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7
+    Source: "Bootstrap methods: another look at the jackknife", Annals of Statistics 7
     (1979). Of a mean, the bootstrap distribution has known cumulants (variance / n, skewness /
     sqrt(n), excess kurtosis / n of the values), so its quantiles follow from the expansion of
-    E. A. Cornish and R. A. Fisher (1938) to order 1/n (P. Hall, "The Bootstrap and Edgeworth
-    Expansion", 1992, chapter 2). No seed, no resampling noise, linear time; it differs from
+    Cornish and Fisher to order 1/n ("The Bootstrap and Edgeworth Expansion", 1992, chapter 2). No
+    seed, no resampling noise, linear time; it differs from
     resampling by less than resampling with another seed does.
 
     Args:
@@ -118,7 +118,7 @@ def _cornish_fisher(z: float, skewness: float, kurtosis: float) -> float:
 def mcnemar(gained: int, lost: int) -> float:
     """The exact two-sided p of McNemar's test.
 
-    Source: Q. McNemar, "Note on the sampling error of the difference between correlated
+    Source: "Note on the sampling error of the difference between correlated
     proportions or percentages", Psychometrika 12 (1947), in its exact binomial form: under no
     difference each discordant pair is a fair coin.
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from mmscore.config import nearest_hint, parse_shard
 from mmscore.errors import ConfigError, DataError
-from mmscore.records import Media, Sample
+from mmscore.records import Media, Message, Sample, Text
 from mmscore.sources import FileSource
-from mmscore.wire import content_text, media_of
+from mmscore.wire import media_of
 
 _SHOWN = 10
 
@@ -75,11 +75,23 @@ def survey(samples: Iterable[Sample]) -> Survey:
         if sample.problem is not None:
             found.problems.append(sample.problem)
         found.warnings += sample.warnings
-        length = sum(len(content_text(message)) for message in sample.messages)
-        found.lengths.setdefault(sample.subset, Lengths()).add(length)
+        length = 0
+        for message in sample.messages:
+            length += _length(message)
+        if sample.subset not in found.lengths:
+            found.lengths[sample.subset] = Lengths()
+        found.lengths[sample.subset].add(length)
         for medium in media_of(sample.messages):
             _note_medium(found, sample, medium)
     return found
+
+
+def _length(message: Message) -> int:
+    """Characters of a message's text: of its parts and of the newlines between them."""
+    if isinstance(message.content, str):
+        return len(message.content)
+    lengths = [len(part.text) for part in message.content if isinstance(part, Text)]
+    return sum(lengths) + len(lengths) - bool(lengths)
 
 
 def _note_medium(found: Survey, sample: Sample, medium: Media) -> None:
@@ -120,7 +132,8 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
         spoiled = sum(len(ids) for ids in found.missing.values())
         raise DataError(
             f"{len(found.missing)} media of {spoiled} samples cannot be found: "
-            f"{_listing(list(found.missing))}{f'; {found.tried}' if found.tried else ''}",
+            f"{', '.join(f'`{name}`' for name in found.missing)}"
+            f"{f'; {found.tried}' if found.tried else ''}",
             hint="complete the data, or run the rest with --skip-bad-media",
         )
 

@@ -9,19 +9,18 @@ redirect leads.
 from __future__ import annotations
 
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
-from mmscore.errors import HubError
 from mmscore.net import is_loopback
+from mmscore.webfaults import Target, WebError, cut_short, explained
 
 if TYPE_CHECKING:
     from requests import PreparedRequest, Response, Session
@@ -53,65 +52,6 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MOST_REDIRECTS = 10
 _PIECE = 64 * 1024
-
-
-class WebError(HubError):
-    """A request came to nothing.
-
-    Attributes:
-        status: The HTTP status, None where no answer came.
-        retriable: Whether asking again may help.
-        retry_after: Seconds the server asked to wait.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        hint: str | None = None,
-        status: int | None = None,
-        retriable: bool = False,
-        retry_after: float | None = None,
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.status = status
-        self.retriable = retriable
-        self.retry_after = retry_after
-
-
-class RangesUnusableError(WebError):
-    """The server does not answer byte ranges, or answers others than it was asked for."""
-
-
-class ChangedError(WebError):
-    """What lies at the URL is not what was begun to be read."""
-
-
-def no_hint(status: int, code: str) -> str | None:
-    """The hint of a target that has none."""
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Something to fetch.
-
-    Attributes:
-        url: Where.
-        what: What it is, in words, for errors.
-        secret: Headers for the host of `url` alone.
-        hint: From HTTP status and the hub's error code to what the user can do.
-    """
-
-    url: str
-    what: str
-    secret: Mapping[str, str] = field(default_factory=dict, repr=False)
-    hint: Callable[[int, str], str | None] = no_hint
-
-    @property
-    def host(self) -> str:
-        """The host and port, as errors show them; never the query, which may hold a signature."""
-        return urlsplit(self.url).netloc.rpartition("@")[2]
 
 
 @dataclass(slots=True)
@@ -149,16 +89,12 @@ class Answer:
         read = getattr(raw, "read1", raw.read)
         expected = self.headers.get("content-length")
         total = 0
-        with _explained(self.target):
+        with explained(self.target):
             while piece := read(_PIECE, decode_content=False):
                 total += len(piece)
                 yield piece
         if expected is not None and expected.isdigit() and total < int(expected):
-            raise WebError(
-                f"{self.target.what} from {self.target.host} ended after {total} of "
-                f"{expected} bytes",
-                retriable=True,
-            )
+            raise cut_short(self.target, self.target.host, total, int(expected) - total)
 
 
 class Web:
@@ -168,8 +104,21 @@ class Web:
         """Take who hears of waits that a user would wonder about."""
         self._notice = notice
         self._local = threading.local()
-        self.stopped = threading.Event()
-        """Set to end waits between attempts; every retried action then fails at once."""
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._open: set[Response] = set()
+
+    def stop(self) -> None:
+        """End what is under way: bodies being read and waits between attempts; each fails."""
+        self._stopped.set()
+        with self._lock:
+            for response in self._open:
+                # Closing would wait for the reader; older urllib3 has nothing else, and its
+                # reader gives up after SILENCE_TIMEOUT.
+                shutdown = getattr(response.raw, "shutdown", None)
+                if shutdown is not None:
+                    with suppress(Exception):  # it may have ended by itself
+                        shutdown()
 
     @contextmanager
     def get(self, target: Target, headers: Mapping[str, str] | None = None) -> Iterator[Answer]:
@@ -179,7 +128,7 @@ class Web:
             WebError: No answer, or one that is no success.
         """
         response, first = self._follow(target, headers or {})
-        with response:
+        with response, self._stoppable(response):
             answer = Answer(
                 target,
                 response.url,
@@ -190,6 +139,16 @@ class Web:
             )
             _check(answer)
             yield answer
+
+    @contextmanager
+    def _stoppable(self, response: Response) -> Iterator[None]:
+        with self._lock:
+            self._open.add(response)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open.discard(response)
 
     def json(self, target: Target) -> tuple[Any, Mapping[str, str]]:
         """The JSON value at a URL and the answer's headers, after as many attempts as it takes.
@@ -208,52 +167,6 @@ class Web:
                 return _parsed(target, bytes(body)), answer.headers
 
         return self.patiently(ask)
-
-    def span(
-        self,
-        target: Target,
-        first: int,
-        end: int,
-        *,
-        size: int | None = None,
-        validator: str | None = None,
-    ) -> Span:
-        """The bytes from `first` up to `end`, verified to be those of the file that was begun.
-
-        Args:
-            target: The file.
-            first: Position of the first byte.
-            end: Position after the last byte.
-            size: The length of the whole file, where it is known.
-            validator: The ETag or date of the version meant, where it is known.
-
-        Raises:
-            RangesUnusableError: The server does not do ranges, or does them wrongly.
-            ChangedError: The file is another one now.
-            WebError: No answer, or the bytes kept ending early.
-        """
-        got = bytearray()
-        known = Known(size, validator, target.url)
-
-        def ask() -> Known:
-            nonlocal known
-            at = first + len(got)
-            with self.get(target, _range_headers(at, end, known.validator)) as answer:
-                known = _verified(answer, at, end, known)
-                for piece in answer.pieces():
-                    got.extend(piece)
-                    if len(got) > end - first:
-                        raise RangesUnusableError(_odd(answer, "sent more bytes than asked for"))
-            return known
-
-        try:
-            known = self.patiently(ask, lambda: len(got))
-        except WebError as error:
-            if not error.retriable or not got:
-                raise
-            # Over and over fewer bytes than announced: not the network, but a server's fault.
-            raise RangesUnusableError(error.message) from error
-        return Span(bytes(got), known)
 
     def patiently(self, action: Callable[[], T], progress: Callable[[], int] = lambda: 0) -> T:
         """What the action returns, tried again after faults that may pass.
@@ -274,7 +187,7 @@ class Web:
                 if further >= PROGRESS_BYTES:
                     failures = 0
                 failures += SMALL_STEP if further > 0 else 1
-                if not error.retriable or failures >= ATTEMPTS:
+                if not error.retriable or failures >= ATTEMPTS or self._stopped.is_set():
                     raise
                 self._pause(error, failures if further <= 0 else 0)
 
@@ -285,7 +198,7 @@ class Web:
         seconds = min(seconds, LONGEST_PAUSE)
         if seconds >= 5:
             self._notice(f"{error.message}; trying again in {seconds:.0f} s")
-        if self.stopped.wait(seconds):
+        if self._stopped.wait(seconds):
             raise error
 
     def _follow(
@@ -307,7 +220,7 @@ class Web:
 
     def _send(self, target: Target, url: str, headers: Mapping[str, str]) -> Response:
         session = self._session(is_loopback(urlsplit(url).hostname or ""))
-        with _explained(target, urlsplit(url).netloc.rpartition("@")[2]):
+        with explained(target, urlsplit(url).netloc.rpartition("@")[2]):
             return session.get(
                 url,
                 headers={"Accept-Encoding": "identity", **headers},
@@ -333,29 +246,6 @@ class Web:
         return session
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the answers so far said of a file.
-
-    Attributes:
-        size: Its length.
-        validator: What tells its version from others.
-        url: Where redirects led.
-    """
-
-    size: int | None
-    validator: str | None
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Bytes of a file, and what their answer said of it."""
-
-    data: bytes
-    file: Known
-
-
 def same_host(one: str, other: str) -> bool:
     """Whether two URLs lead to the same host and port, the second no less safely than the first."""
     a, b = urlsplit(one), urlsplit(other)
@@ -372,49 +262,6 @@ def _port(scheme: str, port: int | None) -> int:
 
 def _as_it_is(request: PreparedRequest) -> PreparedRequest:
     return request
-
-
-def _range_headers(first: int, end: int, validator: str | None) -> dict[str, str]:
-    headers = {"Range": f"bytes={first}-{end - 1}"}
-    # A weak ETag may not stand in If-Range; the answer's own is compared instead.
-    if validator is not None and not validator.startswith("W/"):
-        headers["If-Range"] = validator
-    return headers
-
-
-def content_range(answer: Answer) -> tuple[int, int, int | None] | None:
-    """First position, position after the last, and whole length, as an answer announces them."""
-    found = re.fullmatch(
-        r"bytes (\d+)-(\d+)/(\d+|\*)", answer.headers.get("content-range", "").strip()
-    )
-    if found is None:
-        return None
-    return int(found[1]), int(found[2]) + 1, None if found[3] == "*" else int(found[3])
-
-
-def _verified(answer: Answer, first: int, end: int, known: Known) -> Known:
-    """What is known of the file after an answer that holds exactly the range asked for."""
-    theirs = answer.validator
-    if known.validator is not None and theirs is not None and theirs != known.validator:
-        raise ChangedError(_odd(answer, f"now has version {theirs}, was {known.validator}"))
-    if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-        raise ChangedError(_odd(answer, f"has no bytes {first} to {end - 1} any more"))
-    if answer.status != HTTPStatus.PARTIAL_CONTENT:
-        raise RangesUnusableError(_odd(answer, "answers byte ranges with the whole file"))
-    announced = content_range(answer)
-    if announced is None or announced[:2] != (first, end):
-        said = answer.headers.get("content-range", "nothing")
-        raise RangesUnusableError(
-            _odd(answer, f"was asked for bytes {first}-{end - 1} and announces `{said}`")
-        )
-    size = announced[2]
-    if known.size is not None and size is not None and size != known.size:
-        raise ChangedError(_odd(answer, f"now has {size} bytes, was {known.size}"))
-    return Known(known.size or size, known.validator or theirs, answer.url)
-
-
-def _odd(answer: Answer, words: str) -> str:
-    return f"{answer.target.what} from {answer.target.host} {words}"
 
 
 def _check(answer: Answer) -> None:
@@ -469,73 +316,5 @@ def _parsed(target: Target, body: bytes) -> Any:
         ) from None
 
 
-@contextmanager
-def _explained(target: Target, host: str | None = None) -> Iterator[None]:
-    """Turn what requests and urllib3 raise into one error that says what it means."""
-    import requests
-    import urllib3
-
-    host = host or target.host
-    try:
-        yield
-    except (requests.exceptions.SSLError, urllib3.exceptions.SSLError) as error:
-        hint = "REQUESTS_CA_BUNDLE names further certificates"
-        raise WebError(f"no TLS connection to {host}: {_cause(error)}", hint=hint) from error
-    except (requests.exceptions.ProxyError, urllib3.exceptions.ProxyError) as error:
-        hint = "check HTTPS_PROXY and NO_PROXY"
-        raise WebError(
-            f"cannot reach {host} through the proxy: {_cause(error)}", hint=hint, retriable=True
-        ) from error
-    except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError) as error:
-        raise WebError(f"{target.what}: {host} did not answer in time", retriable=True) from error
-    except (
-        requests.exceptions.InvalidURL,
-        requests.exceptions.InvalidSchema,
-        requests.exceptions.MissingSchema,
-        requests.exceptions.InvalidHeader,
-    ) as error:
-        raise WebError(f"cannot fetch {target.what}: {error}") from error
-    except (
-        requests.exceptions.RequestException,
-        urllib3.exceptions.HTTPError,
-        OSError,
-    ) as error:
-        raise WebError(
-            f"{target.what}: the connection to {host} broke: {_cause(error)}",
-            hint="check the network, or take another hub or mirror",
-            retriable=True,
-        ) from error
-
-
-def _cause(error: BaseException) -> str:
-    """The innermost reason, without the layers of the libraries."""
-    seen: BaseException = error
-    while True:
-        inner = getattr(seen, "reason", None) or next(
-            (arg for arg in seen.args if isinstance(arg, BaseException)), None
-        )
-        if not isinstance(inner, BaseException) or inner is seen:
-            break
-        seen = inner
-    if isinstance(seen, OSError) and seen.strerror:
-        return seen.strerror.lower()
-    text = str(seen)
-    return text.rpartition(": ")[2] if "object at 0x" in text else text
-
-
 def _lower(response: Response) -> dict[str, str]:
     return {name.lower(): value for name, value in response.headers.items()}
-
-
-__all__ = [
-    "Answer",
-    "ChangedError",
-    "Known",
-    "RangesUnusableError",
-    "Span",
-    "Target",
-    "Web",
-    "WebError",
-    "content_range",
-    "same_host",
-]

@@ -186,7 +186,8 @@ def is_file(name: str) -> bool:
 
 
 def leads_out(name: str) -> bool:
-    return name.startswith("/") or ".." in name.split("/") or name[1:2] == ":"
+    drive = name[:1].isascii() and name[:1].isalpha() and name[1:2] == ":"
+    return name.startswith("/") or ".." in name.split("/") or drive
 
 
 @given(archives, st.binary(max_size=30), st.binary(max_size=30))

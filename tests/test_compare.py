@@ -78,6 +78,12 @@ def test_unlike_data_refuse_unless_forced(tmp_path: Path) -> None:
     assert "unlike prompts (`p1` and `p2`)" in to_text(found)
 
 
+def test_another_way_of_judging_is_told(tmp_path: Path) -> None:
+    judge = {"strategy": "llm", "models": {"j": "j"}, "prompt": "grading:1"}
+    found = pair(tmp_path, values(1.0), values(0.0), info={"judge": judge})
+    assert "(by the rule alone; llm by j with grading:1)" in to_text(found)
+
+
 def test_another_benchmark_is_never_comparable(tmp_path: Path) -> None:
     info = {"benchmark": {"name": "pmc_vqa"}}
     with pytest.raises(DataError, match="`slake` with one of `pmc_vqa`"):

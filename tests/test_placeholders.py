@@ -12,7 +12,7 @@ from mmscore.benchmarks import general_vmcq, general_vqa
 from mmscore.benchmarks.own_data import Draft
 from mmscore.errors import DataError
 from mmscore.records import Media, Message, Text
-from mmscore.sources import Base64Source, BytesSource, FileSource, Roots
+from mmscore.sources import BytesSource, FileSource, Roots, TextSource, mime_of
 from mmscore.wire import Attachment, build_request, media_of
 
 ROOTS = Roots((Path(),))
@@ -27,10 +27,12 @@ def place(media: Media) -> str:
     source = media.source
     if isinstance(source, FileSource):
         return source.given
-    if isinstance(source, Base64Source):
-        return source.text
+    if isinstance(source, TextSource):
+        return source.text()
     if isinstance(source, BytesSource):
-        return f"data:{source.mime};base64,{base64.b64encode(source.data).decode()}"
+        data = source.read()
+        mime = mime_of(data) or "image/png"
+        return f"data:{mime};base64,{base64.b64encode(data).decode()}"
     assert media.url is not None
     return media.url
 

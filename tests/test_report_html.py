@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from runs import sample, write_run
 
-from mmscore.report import build, load
-from mmscore.report.html import TEXT_LIMIT, to_html
+from mmscore.report import WRITERS, build, load
+from mmscore.report.html import TEXT_LIMIT
 
 HOSTILE = [
     "</script><img src=x onerror=alert(1)>",
@@ -46,7 +46,7 @@ class Page(HTMLParser):
 def page_of(directory: Path, samples: list[dict[str, Any]], **info: Any) -> str:
     thumbnails = info.pop("thumbnails", {})
     run = load(write_run(directory, samples, **info))
-    return to_html(build(run), run, thumbnails)
+    return WRITERS["html"](build(run), run, thumbnails)
 
 
 def data_of(page: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mmscore.archive import Archive
-from mmscore.records import Extracted, Sample
+from mmscore.records import Extracted, Sample, Source
 
 
 class Files(Protocol):
@@ -33,6 +33,9 @@ class Files(Protocol):
 
     def matching(self, pattern: str) -> list[str]:
         """The data set's files that fit a pattern (`data/test-*.parquet`), sorted."""
+
+    def beside(self, table: str, path: str) -> Source | None:
+        """The medium that a path in a table names; None where the user's folders hold it."""
 
     def archive(self, file: str) -> Archive:
         """A zip of the data set, or the unpacked folder of the same name."""

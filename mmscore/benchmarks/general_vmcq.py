@@ -23,7 +23,7 @@ from mmscore.answers import read_choice
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
-from mmscore.placeholders import KINDS, cells, is_media_column, parts_of
+from mmscore.placeholders import MEDIA_COLUMNS, columns_of, cut, is_media_column, parts_of
 from mmscore.prompts import (
     CHOICE_TEMPLATES,
     choice_labels,
@@ -73,7 +73,7 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
         **({"language": "zh"} if language == "zh" else {}),
     }
     read = partial(draft, template=template, facts=facts)
-    return own_samples(files, options, SPLIT, read)
+    return own_samples(files, options, SPLIT, read, MEDIA_COLUMNS)
 
 
 def draft(
@@ -93,7 +93,7 @@ def draft(
     Raises:
         DataError: The record cannot be asked.
     """
-    media = {kind: cells(record, kind) for kind in KINDS}
+    media = columns_of(record)
     options = read_options(record)
     for name in ("question", "answer"):
         if name not in record:
@@ -103,7 +103,7 @@ def draft(
             text_of(option, f"option {label}")
     # The reference formats whatever a question is into the prompt.
     text = choice_prompt(template, _written(record["question"]), options)
-    parts, dropped = parts_of(text, media, roots)
+    parts, dropped = parts_of(cut(text), media, roots)
     multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
     target, unscored = only_answer(answers)
@@ -114,13 +114,14 @@ def draft(
             target, unscored = "".join(labels), []
     except DataError as error:
         doubts.append(error)
+    warnings = [f"no medium for {name}, so it is left out" for name in dropped]
     return Draft(
         (Message("user", parts),),
         target,
         tuple(options),
         facts,
         tuple(doubts),
-        (*(f"no medium for {name}, so it is left out" for name in dropped), *unscored),
+        (*warnings, *unscored),
     )
 
 
@@ -187,6 +188,8 @@ def _list_of_text(text: str) -> list[Any]:
 
 
 def _written(item: object) -> str:
+    if isinstance(item, str):
+        return item
     try:
         return str(item)
     except (ValueError, RecursionError):
@@ -199,6 +202,8 @@ def _option_doubts(options: Sequence[str]) -> Iterator[DataError]:
     if len(options) < 2:
         number = "1 option" if options else "0 options"
         yield DataError(f"`options` has {number}, expected at least 2")
+    if all(map(str.strip, options)):
+        return
     for label, option in zip(choice_labels(len(options)), options, strict=True):
         if not option.strip():
             yield DataError(
@@ -222,6 +227,8 @@ def right_labels(answers: Sequence[str], options: Sequence[str], *, multiple: bo
         DataError: An answer is no label of the options.
     """
     labels = choice_labels(len(options))
+    if len(answers) == 1 and answers[0] in labels:
+        return [answers[0]]
     by_name = {label.lower(): label for label in labels}
     named = [name for answer in answers for name in _names(answer, by_name, multiple)]
     for name in named:

@@ -19,13 +19,24 @@ from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, referen
 from mmscore.errors import ConfigError, DataError
 from mmscore.messages import read_messages
 from mmscore.metrics import BLEU_KEYS, ROUGE_KEYS, bleu, rouge
-from mmscore.placeholders import KINDS, PLACEHOLDER, cells, is_media_column, numbers_in, parts_of
+from mmscore.placeholders import (
+    MEDIA_COLUMNS,
+    columns_of,
+    cut,
+    is_media_column,
+    numbers_of,
+    parts_of,
+)
 from mmscore.records import Extracted, Sample
+from mmscore.rows import Cell, json_with_cells
 from mmscore.sources import Roots
 from mmscore.wording import what
 
 SPLIT = "test"
 EXTRA = frozenset({"strict", "split"})
+
+LATE = MEDIA_COLUMNS | {"messages"}
+"""The columns whose large cells stay in the data file until they are sent."""
 
 PRIMARY = "Rouge-L-R"
 
@@ -50,7 +61,7 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     unknown = sorted(options.extra.keys() - EXTRA)
     if unknown:
         raise ConfigError(f"`general_vqa` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
-    return own_samples(files, options, SPLIT, draft)
+    return own_samples(files, options, SPLIT, draft, LATE)
 
 
 def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
@@ -60,29 +71,24 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
         DataError: The record cannot be asked.
     """
     messages = _messages(record)
-    doubts, warnings = [], []
+    doubts: tuple[DataError, ...] = ()
     if not isinstance(messages, list) or not messages:
         found = "an empty list" if messages == [] else what(messages)
-        doubts.append(DataError(f"`messages` is {found}, expected a list of messages"))
+        doubts = (DataError(f"`messages` is {found}, expected a list of messages"),)
         messages = []
     resolved, dropped = _resolved(messages, record, roots)
-    warnings += [f"no medium for {placeholder}, so it is left out" for placeholder in dropped]
+    warnings = [f"no medium for {placeholder}, so it is left out" for placeholder in dropped]
     target, unscored = only_answer(reference_answers(record.get("answer") or ""))
-    return Draft(
-        read_messages(resolved, roots),
-        target,
-        doubts=tuple(doubts),
-        warnings=(*warnings, *unscored),
-    )
+    return Draft(read_messages(resolved, roots), target, (), {}, doubts, (*warnings, *unscored))
 
 
 def _messages(record: Mapping[str, Any]) -> Any:
     """The messages as written, read from JSON text where they are that."""
     messages = record.get("messages")
-    if not isinstance(messages, str):
+    if isinstance(messages, list) or not isinstance(messages, str | Cell):
         return messages
     try:
-        return json.loads(messages)
+        return json.loads(messages) if isinstance(messages, str) else json_with_cells(messages)
     except json.JSONDecodeError as error:
         raise DataError(
             f"`messages` is not JSON at line {error.lineno} column {error.colno}: {error.msg}",
@@ -99,20 +105,29 @@ def _resolved(
 
     A text of which nothing would be left keeps its placeholders.
     """
-    wanted = numbers_in("\n".join(map(_plain_text, messages)))
-    if not any(wanted.values()):
+    messages = [_with_text(message) for message in messages]
+    texts = [cut(_plain_text(message)) for message in messages]
+    marked = [piece for text in texts if len(text) > 1 for piece in text[:-1]]
+    if not marked:
         return messages, []
-    media = {kind: cells(record, kind, wanted[kind]) for kind in KINDS}
-    resolved, dropped = [], dict[str, None]()
-    for message in messages:
-        text = _plain_text(message)
-        if PLACEHOLDER.search(text):
+    media = columns_of(record, numbers_of(marked))
+    dropped = dict[str, None]()
+    for at, text in enumerate(texts):
+        if len(text) > 1:
             parts, missing = parts_of(text, media, roots)
             dropped.update(dict.fromkeys(missing))
             if parts:
-                message = {**message, "content": parts}
-        resolved.append(message)
-    return resolved, list(dropped)
+                messages[at] = {**messages[at], "content": parts}
+    return messages, list(dropped)
+
+
+def _with_text(message: Any) -> Any:
+    """A message with its text, where that is long, unlike prose, and was left in the data file."""
+    if isinstance(message, dict):
+        content = message.get("content")
+        if isinstance(content, Cell):
+            return {**message, "content": content.read()}
+    return message
 
 
 def _plain_text(message: Any) -> str:

@@ -9,10 +9,9 @@ tolerates is tolerated.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.errors import ConfigError, DataError
@@ -27,8 +26,7 @@ SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 DEFAULT_SUBSET = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """What one record asks.
 
     Attributes:
@@ -43,7 +41,7 @@ class Draft:
     messages: tuple[Message, ...]
     target: str | None
     choices: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = {}
     doubts: tuple[DataError, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -53,6 +51,7 @@ def own_samples(
     options: Options,
     split: str,
     draft: Callable[[Mapping[str, Any], Roots], Draft],
+    late: Container[str],
 ) -> Iterator[Sample]:
     """The samples of all subsets asked for, one for each record.
 
@@ -61,6 +60,7 @@ def own_samples(
         options: Their choices; `extra` may hold `split` and `strict`.
         split: The split a file name may end in.
         draft: Reads one record.
+        late: The columns whose large cells stay in the file; `draft` gets a `Cell` for each.
 
     Raises:
         ConfigError: A subset name leads out of the folder.
@@ -70,13 +70,13 @@ def own_samples(
     for subset, file in subset_files(files, options, str(options.extra.get("split") or split)):
         path = files.path(file)
         roots = Roots.of(path, options.media_root)
-        for number, record in enumerate(read(path), 1):
-            facts = {"id": record["id"]} if isinstance(record.get("id"), str | int) else {}
+        for number, record in enumerate(read(path, late=late), 1):
             name = f"{subset}/{number}"
+            facts = _named(record) if "id" in record else {}
             try:
-                drafted = draft(record, roots)
-                if drafted.doubts and not strict:
-                    raise drafted.doubts[0]
+                messages, target, choices, metadata, doubts, warnings = draft(record, roots)
+                if doubts and not strict:
+                    raise doubts[0]
             except DataError as error:
                 message = f"{record.place}: {error.message}"
                 if strict:
@@ -84,15 +84,14 @@ def own_samples(
                 problem = f"{message} ({error.hint})" if error.hint else message
                 yield Sample(name, subset, (), None, metadata=facts, problem=problem)
                 continue
-            yield Sample(
-                name,
-                subset,
-                drafted.messages,
-                drafted.target,
-                drafted.choices,
-                {**facts, **drafted.metadata},
-                warnings=tuple(f"{record.place}: {warning}" for warning in drafted.warnings),
-            )
+            if warnings:
+                warnings = tuple(f"{record.place}: {warning}" for warning in warnings)
+            facts = {**facts, **metadata} if metadata else facts
+            yield Sample(name, subset, messages, target, choices, facts, None, warnings)
+
+
+def _named(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": record["id"]} if isinstance(record["id"], str | int) else {}
 
 
 # --- which file --------------------------------------------------------------------------------
@@ -180,6 +179,9 @@ def reference_answers(value: object, where: str = "`answer`") -> list[str]:
     Raises:
         DataError: It is neither.
     """
+    if isinstance(value, str):
+        text = text_of(value, where).strip()
+        return [text] if text else []
     values: list[Any] = value if isinstance(value, list) else [value]
     expected = "expected a string or a list of strings"
     for item in values:

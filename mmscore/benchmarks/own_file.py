@@ -19,11 +19,11 @@ from typing import Any, NoReturn
 
 from mmscore import benchmark as own
 from mmscore.benchmarks.base import Benchmark, Files, Options
-from mmscore.errors import ConfigError, DataError, MmscoreError
-from mmscore.placeholders import cells, media_part
+from mmscore.errors import BenchmarkError, ConfigError, DataError, MmscoreError
+from mmscore.placeholders import columns_of, media_part
 from mmscore.records import Extracted, Media, Message, Sample, Text
 from mmscore.rows import Cell, Row
-from mmscore.sources import LateBase64Source, Roots
+from mmscore.sources import Roots
 from mmscore.wording import shown, text_of, what
 
 SUFFIX = ".py"
@@ -182,7 +182,7 @@ class _Task:
         except Exception as error:
             self._fail("parse", error, sample)
         if answer is not None and not isinstance(answer, str):
-            raise DataError(
+            raise BenchmarkError(
                 f"`parse` of `{self.path}` gave {_kind(answer)} for sample `{sample.id}`, "
                 "expected a text or None"
             )
@@ -204,13 +204,13 @@ class _Task:
         place = f"`score` of `{self.path}` gave"
         if name not in self.own.metrics:
             listed = ", ".join(f"`{metric}`" for metric in self.own.metrics)
-            raise DataError(
+            raise BenchmarkError(
                 f"{place} `{name}` for sample `{sample.id}`, expected {listed}",
                 hint=f'name it in the benchmark: metrics=("{name}",)',
             )
         number = _number(value)
         if number is None or not 0.0 <= number <= 1.0:
-            raise DataError(
+            raise BenchmarkError(
                 f"{place} {shown(value)} as `{name}` for sample `{sample.id}`, "
                 "expected a number from 0 to 1"
             )
@@ -220,7 +220,7 @@ class _Task:
         if isinstance(error, MmscoreError):
             raise error
         where = f" for sample `{sample.id}`" if sample is not None else ""
-        raise DataError(self._sentence(name, error) + where) from error
+        raise BenchmarkError(self._sentence(name, error) + where) from error
 
     def _sentence(self, name: str, error: Exception) -> str:
         if isinstance(error, MmscoreError):
@@ -245,18 +245,13 @@ def _part(part: object, number: int, roots: Roots) -> Text | Media:
     if not isinstance(part, own.Medium):
         raise DataError(f"{where} is {_kind(part)}, expected a text, `image`, `audio` or `video`")
     value = part.value
-    if isinstance(value, Cell):
-        return Media(part.kind, _late(value))
-    if isinstance(value, bytes | bytearray):
+    held = value.read() if isinstance(value, Cell) and not value.head else value
+    if isinstance(held, bytes | bytearray):
         value = {"bytes": value}
-    found = cells({f"{part.kind}_1": value}, part.kind)
+    found = columns_of({f"{part.kind}_1": value}).get(part.kind)
     if not found:
         raise DataError(f"{where} is an {part.kind} of {what(value)}, expected where it is")
     return replace(media_part(found[1], where, roots), detail=None)
-
-
-def _late(cell: Cell) -> LateBase64Source:
-    return LateBase64Source(cell.name, lambda: str(cell.read()))
 
 
 def _number(value: object) -> float | None:

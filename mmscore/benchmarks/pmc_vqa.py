@@ -1,6 +1,6 @@
 """PMC-VQA: multiple-choice questions about figures of biomedical papers.
 
-Zhang et al., "PMC-VQA: Visual Instruction Tuning for Medical Visual Question Answering"
+"PMC-VQA: Visual Instruction Tuning for Medical Visual Question Answering"
 (arXiv 2305.10415). The split `test_clean`, checked by people, has 2,000 questions with four
 options each on 1,440 figures. They lie in an archive of 18 GB; of a remote one only the figures
 that are asked about are fetched. The figures' licences are those of their papers (PubMed Central,

@@ -1,6 +1,6 @@
 """SLAKE: short answers to questions about radiology images, in English and Chinese.
 
-Liu et al., "SLAKE: A Semantically-Labeled Knowledge-Enhanced Dataset for Medical Visual Question
+"SLAKE: A Semantically-Labeled Knowledge-Enhanced Dataset for Medical Visual Question
 Answering", ISBI 2021 (arXiv 2102.09542), CC BY 4.0. The test split has 2,094 questions on 180
 images; each counts for one of four subsets, language by answer type.
 

@@ -11,10 +11,12 @@ with the table.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mmscore.benchmarks.base import Files, Options
@@ -23,7 +25,7 @@ from mmscore.errors import DataError
 from mmscore.placeholders import HTTP
 from mmscore.records import Media, Sample, Text
 from mmscore.rows import Cell, Row, read, require_columns
-from mmscore.sources import FileSource, LateBase64Source, Roots
+from mmscore.sources import FileSource, Roots, TextSource
 from mmscore.wording import shown
 
 GROUPS = ("category", "l2-category", "split")
@@ -195,28 +197,25 @@ def _is_pointer(value: object) -> bool:
 
 def _decoded(content: Content) -> Iterator[Media]:
     """The images of a cell of base64, one or a list."""
+    name = _name(content)
     head = content.head if isinstance(content, Cell) else content[:1]
-    name = content.name if isinstance(content, Cell) else f"base64 of {len(content)} characters"
     if not head.lstrip().startswith("["):
-        load = _reader(content)
-        yield Media("image", LateBase64Source(_named(name, content), load))
+        yield Media("image", TextSource(name, content))
         return
     for number in range(len(_base64_list(_read(content)))):
-        load = _reader(content, number)
-        yield Media("image", LateBase64Source(f"{_named(name, content)} item {number + 1}", load))
+        item = Cell(f"{name} item {number + 1}", partial(_item, content, number))
+        yield Media("image", TextSource(item.name, item))
 
 
-def _named(name: str, content: Content) -> str:
-    """A name that tells one medium from another; the text itself where the row holds it."""
-    return name if isinstance(content, Cell) else f"{name}, {content[:12]}...{content[-12:]}"
+def _name(content: Content) -> str:
+    """What tells one image from another: where its cell is, or a digest of what the row holds."""
+    if isinstance(content, Cell):
+        return content.name
+    return f"image {hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]} in the row"
 
 
-def _reader(content: Content, number: int | None = None) -> Callable[[], str]:
-    def load() -> str:
-        text = _read(content)
-        return text if number is None else _base64_list(text)[number]
-
-    return load
+def _item(content: Content, number: int) -> str:
+    return _base64_list(_read(content))[number]
 
 
 def _read(content: Content) -> str:

@@ -6,9 +6,10 @@ finished. Nothing here prints: functions return text or write the file they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from mmscore.journal import write_whole
 from mmscore.report.building import build
 from mmscore.report.folder import Run, load
 from mmscore.report.summary import Coverage, Report, Row
@@ -20,28 +21,37 @@ Thumbnails = Mapping[str, str]
 """Place of a medium, as the journal names it -> a small `data:image/...` URI."""
 
 
-def _json(report: Report, run: Run, thumbnails: Thumbnails) -> str:
+Pieces = Callable[[Report, Run, Thumbnails], Iterable[str]]
+"""Makes a report's text piece by piece, so that it need not be in memory whole."""
+
+
+def _json(report: Report, run: Run, thumbnails: Thumbnails) -> Iterable[str]:
     from mmscore.report.files import to_json
 
-    return to_json(report)
+    return [to_json(report)]
 
 
-def _csv(report: Report, run: Run, thumbnails: Thumbnails) -> str:
-    from mmscore.report.files import to_csv
+def _csv(report: Report, run: Run, thumbnails: Thumbnails) -> Iterable[str]:
+    from mmscore.report.files import csv_lines
 
-    return to_csv(run)
+    return csv_lines(run)
 
 
-def _html(report: Report, run: Run, thumbnails: Thumbnails) -> str:
-    from mmscore.report.html import to_html
+def _html(report: Report, run: Run, thumbnails: Thumbnails) -> Iterable[str]:
+    from mmscore.report.html import html_pieces
 
-    return to_html(report, run, thumbnails)
+    return html_pieces(report, run, thumbnails)
+
+
+_PIECES: Mapping[str, Pieces] = {"json": _json, "csv": _csv, "html": _html}
+
+
+def _whole(pieces: Pieces) -> Callable[[Report, Run, Thumbnails], str]:
+    return lambda report, run, thumbnails: "".join(pieces(report, run, thumbnails))
 
 
 WRITERS: Mapping[str, Callable[[Report, Run, Thumbnails], str]] = {
-    "json": _json,
-    "csv": _csv,
-    "html": _html,
+    format: _whole(pieces) for format, pieces in _PIECES.items()
 }
 """Format -> the whole text of `report.<format>`; only HTML shows thumbnails."""
 
@@ -65,8 +75,6 @@ def write(
     Raises:
         StorageError: The file cannot be written; an older one is left as it was.
     """
-    from mmscore.report.files import save
-
     path = (directory or run.directory) / f"report.{format}"
-    save(path, WRITERS[format](report, run, thumbnails or {}))
+    write_whole(path, _PIECES[format](report, run, thumbnails or {}))
     return path

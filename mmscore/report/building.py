@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from mmscore.errors import DataError
-from mmscore.records import FAILED
 from mmscore.report import counts
-from mmscore.report.folder import Run, key
+from mmscore.report.folder import Run
+from mmscore.report.lines import MISSING, Line
 from mmscore.report.summary import OVERALL, Coverage, Report, Row
 from mmscore.stats import interval, mean, total
-
-MISSING = "(none)"
-"""The group value of samples that lack the key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One asked sample, as far as scores are concerned."""
-
-    id: str
-    repeat: int
-    subset: str
-    status: str
-    metrics: Mapping[str, float]
-    metadata: Mapping[str, Any]
 
 
 def build(run: Run) -> Report:
@@ -35,35 +16,32 @@ def build(run: Run) -> Report:
 
     Sums run in the order of the data set, so that a report is the same to the bit in whatever
     order the samples ended.
-
-    Raises:
-        DataError: A score is not a finite number.
     """
-    items = [_item(run, prediction) for prediction in run.predictions]
-    metrics, primary = _metrics(run, items)
-    subsets = _subsets(run, items)
-    by_subset = _split(items, lambda item: [item.subset], subsets)
+    lines = run.lines
+    metrics, primary = _metrics(run)
+    subsets = _subsets(run)
+    by_subset = _split(lines, lambda line: (line.subset,), subsets)
     categories = {name: _category(run, name) for name in subsets}
     ordered = sorted(subsets, key=lambda name: categories[name])  # stable, like the reference
     scores = tuple(
         _row(m, name, categories[name], by_subset[name]) for m in metrics for name in ordered
     )
-    finished = [item for item in items if item.status != "truncated"]
+    finished = [line for line in lines if line.status != "truncated"]
     return Report(
         info=run.info,
         metrics=metrics,
         primary=primary,
         scores=scores,
-        overall=tuple(_overall(m, items, scores) for m in metrics),
+        overall=tuple(_overall(m, lines, scores) for m in metrics),
         macro={m: _macro(m, scores) for m in metrics},
-        categories=_category_rows(metrics, items, categories),
-        groups=_groups(run, metrics, items),
-        bounds={m: _bounds(m, items) for m in metrics},
+        categories=_category_rows(metrics, lines, categories),
+        groups=_groups(run, metrics),
+        bounds={m: _bounds(m, lines) for m in metrics},
         finished={m: mean(_values(m, finished)) for m in metrics},
-        repeats=_repeats(run, metrics, items),
+        repeats=_repeats(run, metrics),
         status=counts.status(run),
         failures=counts.failures(run),
-        coverage=_coverage(run, items),
+        coverage=_coverage(run),
         usage=counts.usage(run),
         timing=counts.timing(run),
         judge=counts.judge(run),
@@ -71,41 +49,20 @@ def build(run: Run) -> Report:
     )
 
 
-def _item(run: Run, prediction: Mapping[str, Any]) -> Item:
-    status = str(prediction.get("status", "error"))
-    line = run.score_of(prediction)
-    metrics = {name: _number(value, line) for name, value in (line.get("metrics") or {}).items()}
-    return Item(
-        id=prediction["id"],
-        repeat=prediction.get("repeat", 0),
-        subset=str(prediction.get("subset", "")),
-        status=status,
-        metrics=metrics,
-        metadata=prediction.get("metadata") or {},
-    )
-
-
-def _number(value: object, line: Mapping[str, Any]) -> float:
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
-    place = f"scores.jsonl, sample `{line.get('id')}`"
-    raise DataError(f"{place}: found the score {value!r}, expected a finite number")
-
-
-def _metrics(run: Run, items: Sequence[Item]) -> tuple[tuple[str, ...], str]:
+def _metrics(run: Run) -> tuple[tuple[str, ...], str]:
     """Metric names as first seen in the scores (the reference's order), and the primary one.
 
     A judge may replace the benchmark's own metrics, so what was scored wins over what was
     announced.
     """
     declared = tuple(run.benchmark.get("metrics") or ("score",))
-    seen = tuple(dict.fromkeys(name for item in items for name in item.metrics)) or declared
+    seen = run.metrics or declared
     return seen, next((name for name in declared if name in seen), seen[0])
 
 
-def _subsets(run: Run, items: Sequence[Item]) -> list[str]:
+def _subsets(run: Run) -> list[str]:
     planned = run.info.get("planned") or {}
-    return list(dict.fromkeys([*planned, *(item.subset for item in items)]))
+    return list(dict.fromkeys([*planned, *dict.fromkeys(line.subset for line in run.lines)]))
 
 
 def _category(run: Run, subset: str) -> str:
@@ -113,40 +70,42 @@ def _category(run: Run, subset: str) -> str:
 
 
 def _split(
-    items: Iterable[Item], names: Callable[[Item], list[str]], known: Iterable[str] = ()
-) -> dict[str, list[Item]]:
-    """Items by each of their names, known names first and present even when empty."""
-    parts: dict[str, list[Item]] = {name: [] for name in known}
-    for item in items:
-        for name in names(item):
-            parts.setdefault(name, []).append(item)
+    lines: Iterable[Line], names: Callable[[Line], Iterable[str]], known: Iterable[str] = ()
+) -> dict[str, list[Line]]:
+    """Lines by each of their names, known names first and present even when empty."""
+    parts: dict[str, list[Line]] = {name: [] for name in known}
+    for line in lines:
+        for name in names(line):
+            parts.setdefault(name, []).append(line)
     return parts
 
 
-def _values(metric: str, items: Iterable[Item]) -> list[float]:
-    return [item.metrics[metric] for item in items if metric in item.metrics]
+def _values(metric: str, lines: Iterable[Line]) -> list[float]:
+    return [value for line in lines if (value := line.value(metric)) is not None]
 
 
-def _row(metric: str, name: str, category: str, items: Sequence[Item]) -> Row:
-    values = _values(metric, items)
+def _row(metric: str, name: str, category: str, lines: Sequence[Line]) -> Row:
+    values = _values(metric, lines)
     score = mean(values)
-    low, high = interval(_independent(metric, items)) or (None, None)
+    low, high = interval(_independent(metric, lines)) or (None, None)
     shown = None if score is None else round(score, 4)
     return Row(metric, name, category, len(values), score, low, high, shown)
 
 
-def _independent(metric: str, items: Sequence[Item]) -> list[float]:
+def _independent(metric: str, lines: Sequence[Line]) -> list[float]:
     """One value a sample: the mean of its repeats, which are not independent of each other."""
+    if len({line.repeat for line in lines}) < 2:
+        return _values(metric, lines)
     repeats: dict[str, list[float]] = {}
-    for item in items:
-        if metric in item.metrics:
-            repeats.setdefault(item.id, []).append(item.metrics[metric])
+    for line in lines:
+        if (value := line.value(metric)) is not None:
+            repeats.setdefault(line.id, []).append(value)
     return [total(values) / len(values) for values in repeats.values()]
 
 
-def _overall(metric: str, items: Sequence[Item], scores: Sequence[Row]) -> Row:
+def _overall(metric: str, lines: Sequence[Line], scores: Sequence[Row]) -> Row:
     """All samples; `shown` is averaged from rounded scores as the reference does."""
-    exact = _row(metric, OVERALL, "-", items)
+    exact = _row(metric, OVERALL, "-", lines)
     parts: dict[str, list[Row]] = {}
     for row in scores:
         if row.metric == metric and row.num:
@@ -173,20 +132,20 @@ def _macro(metric: str, scores: Sequence[Row]) -> float | None:
 
 
 def _category_rows(
-    metrics: Sequence[str], items: Sequence[Item], categories: Mapping[str, str]
+    metrics: Sequence[str], lines: Sequence[Line], categories: Mapping[str, str]
 ) -> tuple[Row, ...]:
     names = sorted(set(categories.values()))
     if names == ["default"]:
         return ()
-    parts = _split(items, lambda item: [categories[item.subset]], names)
+    parts = _split(lines, lambda line: [categories[line.subset]], names)
     return tuple(_row(m, name, name, parts[name]) for m in metrics for name in names)
 
 
-def _groups(run: Run, metrics: Sequence[str], items: Sequence[Item]) -> dict[str, tuple[Row, ...]]:
+def _groups(run: Run, metrics: Sequence[str]) -> dict[str, tuple[Row, ...]]:
     """One row a metric and value of each metadata key that the samples have, largest first."""
     groups = {}
-    for name in run.benchmark.get("groups") or ():
-        parts = _split_by_metadata(items, name)
+    for place, name in enumerate(run.benchmark.get("groups") or ()):
+        parts = _split(run.lines, _labels_at(place))
         if any(label != MISSING for label in parts):
             rows = [_row(m, label, "", part) for m in metrics for label, part in parts.items()]
             rows.sort(key=lambda row: (metrics.index(row.metric), -row.num, row.name))
@@ -194,50 +153,41 @@ def _groups(run: Run, metrics: Sequence[str], items: Sequence[Item]) -> dict[str
     return groups
 
 
-def _split_by_metadata(items: Iterable[Item], name: str) -> dict[str, list[Item]]:
-    return _split(items, lambda item: labels_of(item.metadata.get(name)))
+def _labels_at(place: int) -> Callable[[Line], Iterable[str]]:
+    return lambda line: line.groups[place]
 
 
-def labels_of(value: object) -> list[str]:
-    """The group values of a sample; one with a list counts under each of its entries."""
-    if isinstance(value, list):
-        return list(dict.fromkeys(str(part) for part in value)) or [MISSING]
-    return [MISSING] if value is None or value == "" else [str(value)]
-
-
-def _repeats(
-    run: Run, metrics: Sequence[str], items: Sequence[Item]
-) -> dict[str, tuple[float | None, ...]]:
+def _repeats(run: Run, metrics: Sequence[str]) -> dict[str, tuple[float | None, ...]]:
     """The overall score of each repeat; empty where each sample was asked once."""
     count = int(run.info.get("repeats") or 1)
     if count < 2:
         return {}
-    parts = [[item for item in items if item.repeat == number] for number in range(count)]
+    parts = [[line for line in run.lines if line.repeat == number] for number in range(count)]
     return {m: tuple(mean(_values(m, part)) for part in parts) for m in metrics}
 
 
-def _bounds(metric: str, items: Sequence[Item]) -> tuple[float, float] | None:
+def _bounds(metric: str, lines: Sequence[Line]) -> tuple[float, float] | None:
     """The score if all failed samples were wrong, and if all were right (both 0..1)."""
-    failed = sum(item.status in FAILED for item in items)
-    values = _values(metric, items)
+    failed = sum(line.lacks(metric) for line in lines)
+    values = _values(metric, lines)
     if not failed:
         return None
     right, count = total(values), len(values) + failed
     return right / count, (right + failed) / count
 
 
-def _coverage(run: Run, items: Sequence[Item]) -> Coverage:
+def _coverage(run: Run) -> Coverage:
+    lines = run.lines
     planned = sum(int(count) for count in (run.info.get("planned") or {}).values())
-    failed = sum(item.status in FAILED for item in items)
-    scored = sum(bool(item.metrics) for item in items)
-    replied = [p for p in run.predictions if p.get("status") not in FAILED]
-    pending = sum(key(p) not in run.scores for p in replied)
+    failed = sum(line.failed for line in lines)
+    scored = sum(line.score is not None and bool(line.score.names) for line in lines)
+    pending = sum(line.score is None and not line.failed for line in lines)
     return Coverage(
-        planned=max(planned, len(items)),
-        asked=len(items),
-        not_asked=max(planned - len(items), 0),
+        planned=max(planned, len(lines)),
+        asked=len(lines),
+        not_asked=max(planned - len(lines), 0),
         failed=failed,
         scored=scored,
-        no_score=len(items) - failed - scored - pending,
+        no_score=len(lines) - failed - scored - pending,
         pending=pending,
     )

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, get_args
 
-from mmscore.records import FAILED, Status
+from mmscore.records import Status
 from mmscore.report.folder import Run
+from mmscore.report.lines import Judged, Line
 from mmscore.stats import spread
 
 
 def status(run: Run) -> dict[str, int]:
     """Status -> count, every status named even at 0."""
-    found = Counter(str(p.get("status", "error")) for p in run.predictions)
+    found = Counter(line.status for line in run.lines)
     return {name: found[name] for name in dict.fromkeys([*get_args(Status), *found])}
 
 
 def failures(run: Run) -> tuple[tuple[str, str, int], ...]:
     """Why samples failed: (status, sentence, count), commonest first."""
     found = Counter(
-        (str(p["status"]), str(p.get("error") or "no reason recorded"))
-        for p in run.predictions
-        if p.get("status") in FAILED
+        (line.status, line.error or "no reason recorded") for line in run.lines if line.failed
     )
     ordered = sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
     return tuple((name, sentence, count) for (name, sentence), count in ordered)
@@ -30,62 +29,81 @@ def failures(run: Run) -> tuple[tuple[str, str, int], ...]:
 
 def usage(run: Run) -> dict[str, Any]:
     """Token totals over the replies that came with a count, and how many came without."""
-    replies = [p for p in run.predictions if p.get("status") not in FAILED]
-    counted = [p.get("usage") or {} for p in replies]
-    missing = sum(
-        u.get("prompt_tokens") is None and u.get("completion_tokens") is None for u in counted
-    )
+    replies = [line for line in run.lines if not line.failed]
+    missing = sum(line.prompt_tokens is None and line.completion_tokens is None for line in replies)
     return {
-        **tokens(counted),
+        **tokens(replies),
         "replies": len(replies),
         "missing": missing,
         "missing_share": missing / len(replies) if replies else 0.0,
     }
 
 
-def tokens(counted: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def tokens(counted: Iterable[Line | Judged]) -> dict[str, int]:
     """Sums of what the endpoint counted."""
     prompt = completion = 0
     for one in counted:
-        prompt += one.get("prompt_tokens") or 0
-        completion += one.get("completion_tokens") or 0
+        prompt += one.prompt_tokens or 0
+        completion += one.completion_tokens or 0
     return {"prompt_tokens": prompt, "completion_tokens": completion}
 
 
 def timing(run: Run) -> dict[str, Any]:
     """Wall time, requests, retries and latency; seconds everywhere."""
-    asked = [p for p in run.predictions if p.get("attempts")]
-    replied = [p for p in asked if p.get("status") not in FAILED]
-    attempts = sum(int(p["attempts"]) for p in asked)
+    asked = [line for line in run.lines if line.attempts]
+    replied = [line for line in asked if not line.failed]
+    attempts = sum(line.attempts for line in asked)
     seconds = run.info.get("seconds")
     written = usage(run)["completion_tokens"]
-    first = [p["first_token_seconds"] for p in replied if p.get("first_token_seconds") is not None]
+    first = (line.first_token_seconds for line in replied)
     return {
         "started": run.info.get("started"),
         "finished": run.info.get("finished"),
         "seconds": seconds,
         "requests": attempts,
         "retries": attempts - len(asked),
-        "latency": spread(p["seconds"] for p in replied if p.get("seconds") is not None),
-        "first_token": spread(first),
+        "latency": spread(line.seconds for line in replied if line.seconds is not None),
+        "first_token": spread(value for value in first if value is not None),
         "output_tokens_per_second": written / seconds if seconds and written else None,
     }
 
 
 def judge(run: Run) -> dict[str, Any] | None:
-    """Samples with a verdict, failed verdicts and the judge's own tokens; None without a judge."""
-    found = [line["judge"] for line in run.scores.values() if isinstance(line.get("judge"), dict)]
-    if not run.info.get("judge") and not found:
+    """What the judges did; None without any.
+
+    `judged` replies have a verdict, `failed` ones should have and have none. `share` is of all
+    scored replies, `coverage` of those a judge was wanted for; None where it was for none.
+    """
+    scores = [line.score for line in run.lines if line.score is not None]
+    found = [score.judged for score in scores if score.judged is not None]
+    about = run.info.get("judge")
+    if not about and not found:
         return None
-    failed = sum(bool(verdict.get("error")) for verdict in found)
+    failed = sum(one.error is not None for one in found)
+    judged = len(found) - failed
     return {
-        "judged": len(found) - failed,
+        **(about if isinstance(about, dict) else {}),
+        "judged": judged,
         "failed": failed,
-        "share": (len(found) - failed) / len(run.scores) if run.scores else 0.0,
-        "usage": tokens(v.get("usage") or {} for v in found),
+        "incomplete": sum(one.error is None and not one.complete for one in found),
+        "share": judged / len(scores) if scores else 0.0,
+        "coverage": judged / len(found) if found else None,
+        "verdicts": dict(Counter(name for one in found for name in one.given)),
+        "failures": dict(Counter(kind for one in found for kind in one.refused)),
+        "errors": reasons(one.error for one in found if one.error is not None),
+        "usage": tokens(found),
+        "requests": sum(one.requests for one in found),
+        "seconds": sum(one.seconds for one in found),
     }
+
+
+def reasons(sentences: Iterable[str]) -> list[dict[str, Any]]:
+    """Sentences with how often each occurs, commonest first."""
+    found = Counter(sentences)
+    ordered = sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
+    return [{"error": sentence, "num": count} for sentence, count in ordered]
 
 
 def changed_media(run: Run) -> int:
     """Samples of which a medium was re-encoded before it was sent."""
-    return sum(any(m.get("notes") for m in p.get("media") or ()) for p in run.predictions)
+    return sum(line.changed for line in run.lines)

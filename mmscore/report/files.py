@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mmscore.errors import StorageError
 from mmscore.report.folder import Run
 from mmscore.report.summary import SCHEMA, Report, Row
 from mmscore.stats import deviation, mean
 
+_FORMULA = frozenset("=+-@\t\r")
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
@@ -85,7 +84,7 @@ def _repeats(scores: Iterable[float | None]) -> dict[str, Any]:
     return {"scores": listed, "mean": mean(known), "deviation": deviation(known)}
 
 
-def to_csv(run: Run) -> str:
+def csv_lines(run: Run) -> Iterator[str]:
     """One line a sample, in the order of the data set; RFC 4180 quoting, lines end in LF.
 
     A spreadsheet runs a cell that starts with `=`, `+`, `-` or `@`, and replies come from
@@ -93,21 +92,22 @@ def to_csv(run: Run) -> str:
     keeps the reply as it was.
     """
     import csv
-    import io
 
-    metrics = list(
-        dict.fromkeys(m for line in run.scores.values() for m in line.get("metrics") or {})
-    )
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*_COLUMNS, *map(_safe, metrics)])
+    writer = csv.writer(_Echo(), lineterminator="\n")
+    metrics = run.metrics
+    yield writer.writerow([*_COLUMNS, *map(_safe, metrics)])
     categories = run.benchmark.get("subsets") or {}
-    for prediction in run.predictions:
-        line = run.score_of(prediction)
+    for prediction, line in run.whole():
         scores = line.get("metrics") or {}
         cells = _cells(prediction, line, categories)
-        writer.writerow([*map(_safe, cells), *(scores.get(metric, "") for metric in metrics)])
-    return buffer.getvalue()
+        yield writer.writerow([*map(_safe, cells), *(scores.get(metric, "") for metric in metrics)])
+
+
+class _Echo:
+    """What a `csv` writer writes to so that `writerow` returns the line."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 _COLUMNS = (
@@ -122,6 +122,7 @@ _COLUMNS = (
     "reply",
     "extracted",
     "rule",
+    "judge",
     "error",
     "finish_reason",
     "prompt_tokens",
@@ -138,46 +139,32 @@ def _cells(
 ) -> list[object]:
     usage = prediction.get("usage") or {}
     media = prediction.get("media") or ()
-    found = {
-        **prediction,
+    made = {
         "repeat": prediction.get("repeat", 0),
         "category": categories.get(prediction.get("subset", "")),
         "choices": " | ".join(map(str, prediction.get("choices") or ())),
         "extracted": line.get("extracted"),
         "rule": line.get("rule"),
+        "judge": _verdicts(line.get("judge")),
         "prompt_tokens": usage.get("prompt_tokens"),
         "completion_tokens": usage.get("completion_tokens"),
         "media": " | ".join(str(medium.get("place", "")) for medium in media),
     }
-    return [found.get(column) for column in _COLUMNS]
+    return [made[name] if name in made else prediction.get(name) for name in _COLUMNS]
+
+
+def _verdicts(judge: object) -> str | None:
+    """Each judge's word, or why there is none."""
+    if not isinstance(judge, dict):
+        return None
+    said = [(one["judge"], one["verdict"] or one["error"]) for one in judge.get("verdicts") or ()]
+    return " | ".join(f"{name}: {word}" for name, word in said)
 
 
 def _safe(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     text = cell.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _PLAIN_NUMBER.fullmatch(text):
+    if text[:1] in _FORMULA and not _PLAIN_NUMBER.fullmatch(text):
         return "'" + text
     return text
-
-
-def save(path: Path, text: str) -> None:
-    """Write a whole file or nothing: a reader sees the old one until the new one is complete.
-
-    Lone surrogates, which hostile replies hold and UTF-8 cannot, become `?`.
-
-    Raises:
-        StorageError: The folder cannot be written.
-    """
-    import os
-
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(text.encode("utf-8", "replace"))
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise StorageError(
-            f"cannot write `{path}`: {error.strerror}",
-            hint="give another folder, or free some space",
-        ) from error

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmscore.errors import DataError
-from mmscore.records import FAILED
+from mmscore.journal import PREDICTIONS, RUN, SCORES, RecordReader, read_json
+from mmscore.report.lines import Line, metric_names, read_lines
 
 SCHEMA = 1
 """The version of `run.json` this module understands."""
 
-Key = tuple[str, int]
-"""What a sample's line is known by: its id and its repeat."""
+Whole = tuple[dict[str, Any], dict[str, Any]]
+"""The prediction record of a sample and its score record, which is empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +26,12 @@ class Run:
     Attributes:
         directory: The folder.
         info: `run.json`.
-        predictions: The last line of each (id, repeat), in the order of the data set.
-        scores: The last line of each (id, repeat) of `scores.jsonl`.
+        lines: What counts of each asked sample, in the order of the data set.
     """
 
     directory: Path
     info: Mapping[str, Any]
-    predictions: tuple[Mapping[str, Any], ...]
-    scores: Mapping[Key, Mapping[str, Any]]
+    lines: tuple[Line, ...]
 
     @property
     def benchmark(self) -> Mapping[str, Any]:
@@ -40,19 +39,30 @@ class Run:
         found: Mapping[str, Any] = self.info["benchmark"]
         return found
 
-    def score_of(self, prediction: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The score line of a prediction; empty where there is none.
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that samples have, as first seen; empty where nothing was scored."""
+        return metric_names(self.lines)
 
-        A failed prediction has none, even if an earlier asking of the sample was scored.
+    def whole(self, lines: Iterable[Line] | None = None) -> Iterator[Whole]:
+        """Yield all that the folder holds of samples, one sample in memory at a time.
+
+        Args:
+            lines: The samples; all, in the order of the data set, by default.
+
+        Raises:
+            DataError: The folder has changed since it was loaded.
         """
-        if prediction.get("status") in FAILED:
-            return {}
-        return self.scores.get(key(prediction), {})
-
-
-def key(line: Mapping[str, Any]) -> Key:
-    """The (id, repeat) of a line."""
-    return line["id"], line.get("repeat", 0)
+        with (
+            closing(RecordReader(self.directory / PREDICTIONS)) as predictions,
+            closing(RecordReader(self.directory / SCORES)) as scores,
+        ):
+            for line in self.lines if lines is None else lines:
+                prediction = predictions.at(line.at)
+                score = scores.at(line.score.at) if line.score is not None else {}
+                if prediction["id"] != line.id or score.get("id", line.id) != line.id:
+                    raise DataError(f"`{self.directory}` has changed while it was read")
+                yield prediction, score
 
 
 def load(directory: Path) -> Run:
@@ -64,19 +74,16 @@ def load(directory: Path) -> Run:
     Raises:
         DataError: The folder is no run's folder, or a line inside a file is damaged.
     """
-    info = _info(directory / "run.json")
-    last = {key(line): line for line in _lines(directory / "predictions.jsonl")}
-    scores = {key(line): line for line in _lines(directory / "scores.jsonl")}
-    # Samples end in any order; sums must not depend on it.
-    ordered = sorted(last.values(), key=lambda p: (p.get("index", 0), p.get("repeat", 0), p["id"]))
-    return Run(directory, info, tuple(ordered), scores)
+    info = _info(directory / RUN)
+    groups = info["benchmark"].get("groups") or ()
+    return Run(directory, info, read_lines(directory / PREDICTIONS, directory / SCORES, groups))
 
 
 def _info(path: Path) -> dict[str, Any]:
     hint = "give the folder that a run wrote, the one with run.json in it"
     if not path.is_file():
         raise DataError(f"`{path.parent}` is no run's folder: there is no run.json", hint=hint)
-    info = _object(_bytes(path), str(path))
+    info = read_json(path)
     version = info.get("schema_version")
     if not isinstance(version, int) or version > SCHEMA:
         raise DataError(
@@ -86,45 +93,3 @@ def _info(path: Path) -> dict[str, Any]:
     if not isinstance(info.get("benchmark"), dict):
         raise DataError(f"`{path}` names no benchmark", hint=hint)
     return info
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a JSONL file; nothing where it does not exist yet.
-
-    A record is whole only with its newline: what follows the last one is torn, and a resumed run
-    cuts it off.
-    """
-    if not path.exists():
-        return
-    for number, line in enumerate(_bytes(path).split(b"\n")[:-1], 1):
-        record = _object(line, f"{path}, line {number}")
-        if not isinstance(record.get("id"), str):
-            raise DataError(f"`{path}`, line {number} has no `id`")
-        yield record
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read `{path}`: {error.strerror}") from error
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_number)
-
-
-def _object(data: bytes, place: str) -> dict[str, Any]:
-    try:
-        value = _DECODER.decode(data.decode())
-    except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"`{place}` is no JSON: {error}",
-            hint="only the last line may be torn; restore the file or remove that line",
-        ) from error
-    if not isinstance(value, dict):
-        raise DataError(f"`{place}` holds {type(value).__name__}, expected an object")
-    return value

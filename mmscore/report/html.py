@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmscore.report.building import labels_of
 from mmscore.report.folder import Run
 from mmscore.report.labels import metric_labels
+from mmscore.report.lines import labels_of
 from mmscore.report.summary import Report, Row
 from mmscore.report.terminal import notes
 
@@ -39,8 +39,8 @@ _FIELDS = (
 )
 
 
-def to_html(report: Report, run: Run, thumbnails: Mapping[str, str]) -> str:
-    """The whole page.
+def html_pieces(report: Report, run: Run, thumbnails: Mapping[str, str]) -> Iterator[str]:
+    """The whole page, one sample at a time.
 
     Replies and data are hostile: they travel as JSON whose `<`, `>` and `&` are escaped, become
     text nodes in the page, and a content security policy lets no other script run and nothing
@@ -54,16 +54,32 @@ def to_html(report: Report, run: Run, thumbnails: Mapping[str, str]) -> str:
     here = Path(__file__)
     page = here.with_name("page.html").read_text(encoding="utf-8")
     script = here.with_name("page.js").read_text(encoding="utf-8")
-    data = _inert(_data(report, run, thumbnails))
     style = page[page.index("<style>") + len("<style>") : page.index("</style>")]
     parts = {
         "policy": _policy(f"\n{script}\n", style),
         "title": _escaped(f"{report.title} · {report.model}"),
         "script": script,
-        "data": data,
     }
     # One pass: a mark inside what was filled in is never filled in itself.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], page)
+    for place, text in enumerate(re.split(r"\{\{(\w+)\}\}", page)):
+        if place % 2 == 0:
+            yield text
+        elif text == "data":
+            yield from _data_pieces(report, run, thumbnails)
+        else:
+            yield parts[text]
+
+
+def _data_pieces(report: Report, run: Run, thumbnails: Mapping[str, str]) -> Iterator[str]:
+    """The JSON the page shows; the samples stand last."""
+    groups = list(report.groups)
+    yield _inert(_data(report, thumbnails))[:-1]
+    yield f',"samples":{{"fields":{_inert(_FIELDS)},"rows":['
+    comma = ""
+    for prediction, line in run.whole():
+        yield comma + _inert(_sample(prediction, line, report.metrics, groups))
+        comma = ","
+    yield "]}}"
 
 
 def _inert(value: object) -> str:
@@ -95,9 +111,8 @@ def _digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _data(report: Report, run: Run, thumbnails: Mapping[str, str]) -> dict[str, Any]:
+def _data(report: Report, thumbnails: Mapping[str, str]) -> dict[str, Any]:
     info = report.info
-    groups = list(report.groups)
     sections: list[tuple[str, tuple[Row, ...]]] = list(report.groups.items())
     if report.categories:
         sections.insert(0, ("category", report.categories))
@@ -113,8 +128,7 @@ def _data(report: Report, run: Run, thumbnails: Mapping[str, str]) -> dict[str, 
             {"name": name, "rows": [_bar(row) for row in rows]} for name, rows in sections
         ],
         "notes": notes(report),
-        "groups": groups,
-        "samples": {"fields": _FIELDS, "rows": _samples(report, run, groups)},
+        "groups": list(report.groups),
         "thumbnails": {
             place: uri for place, uri in thumbnails.items() if uri.startswith("data:image/")
         },
@@ -142,13 +156,6 @@ def _footer(report: Report) -> str:
     version = (report.info.get("versions") or {}).get("mmscore")
     made = f"mmscore {version}" if version else "mmscore"
     return f"{made} · {report.info.get('started') or 'never started'}"
-
-
-def _samples(report: Report, run: Run, groups: list[str]) -> list[list[Any]]:
-    return [
-        _sample(prediction, run.score_of(prediction), report.metrics, groups)
-        for prediction in run.predictions
-    ]
 
 
 def _sample(
@@ -185,8 +192,15 @@ def _cut(text: object) -> object:
     return f"{text[:TEXT_LIMIT]}\n… {hidden:,} more characters in predictions.jsonl"
 
 
-def _verdict(judge: object) -> str | None:
-    return json.dumps(judge, ensure_ascii=False) if judge else None
+def _verdict(judge: object) -> object:
+    """Each judge's word and why."""
+    if not isinstance(judge, dict):
+        return None
+    lines = []
+    for one in judge.get("verdicts") or ():
+        why = f" ({one['reasoning']})" if one.get("reasoning") else ""
+        lines.append(f"{one['judge']}: {one['verdict'] or one['error']}{why}")
+    return _cut(" | ".join(lines))
 
 
 def _medium(medium: Mapping[str, Any]) -> dict[str, str]:

@@ -120,8 +120,6 @@ def _samples(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _failed(report: Report) -> Iterator[tuple[str, str]]:
-    if not report.coverage.failed:
-        return
     labels = metric_labels(report.metrics)
     for row in report.overall:
         bounds = report.bounds[row.metric]
@@ -161,14 +159,29 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
         if timing["output_tokens_per_second"]:
             parts.append(f"{timing['output_tokens_per_second']:.1f} tokens/s out")
         yield "Time", " · ".join(parts)
-    if judge := report.judge:
-        text = f"{percent(judge['share'])} of scored lines judged ({number(judge['judged'])})"
-        text += f" · {number(judge['failed'])} verdicts failed" if judge["failed"] else ""
-        tokens = judge["usage"]
-        if tokens["prompt_tokens"] or tokens["completion_tokens"]:
-            text += f" · {number(tokens['prompt_tokens'])} tokens in"
-            text += f" · {number(tokens['completion_tokens'])} out"
-        yield "Judge", text
+
+
+def _judged(report: Report) -> Iterator[tuple[str, str]]:
+    judge = report.judge
+    if not judge:
+        return
+    who = ", ".join(clean(name) for name in judge.get("models") or {}) or "unnamed"
+    how = " · ".join(clean(judge[name]) for name in ("strategy", "prompt") if judge.get(name))
+    yield "Judge", f"{who} · {how}" if how else who
+    text = f"{percent(judge['share'])} of replies judged ({number(judge['judged'])})"
+    text += f" · {number(judge['incomplete'])} without all verdicts" if judge["incomplete"] else ""
+    tokens = judge["usage"]
+    if tokens["prompt_tokens"] or tokens["completion_tokens"]:
+        text += f" · {number(tokens['prompt_tokens'])} tokens in"
+        text += f" · {number(tokens['completion_tokens'])} out"
+    if judge["requests"]:
+        text += f" · {number(judge['requests'])} requests, {seconds(judge['seconds'])}"
+    yield "", text
+    if judge["failed"]:
+        stands = "their rule's score stands" if judge.get("strategy") != "llm" else "not scored"
+        yield "Unjudged", f"{number(judge['failed'])} replies without a verdict: {stands}"
+        for reason in judge["errors"][:_REASONS_SHOWN]:
+            yield "", f"{reason['num']} × {_short(reason['error'])}"
 
 
 def _warnings(report: Report) -> Iterator[tuple[str, str]]:
@@ -188,7 +201,7 @@ def _warnings(report: Report) -> Iterator[tuple[str, str]]:
         yield "Warning", "nothing was scored"
 
 
-_PARTS = (_averages, _samples, _failed, _cost, _warnings)
+_PARTS = (_averages, _samples, _failed, _cost, _judged, _warnings)
 
 
 def _breakdowns(report: Report, style: Style) -> Iterator[str]:

@@ -6,7 +6,8 @@ them at a time, so a file may be larger than memory. Two rules hold for all form
 * Text files are UTF-8 whatever the locale says. A byte order mark is dropped, LF or CR LF ends a
   line (U+2028 inside a string splits nothing), blank lines are skipped.
 * Large cells of the columns named in `late` are left in the file: the row holds a `Cell`, and
-  whoever needs the content calls `Cell.read()` then.
+  whoever needs the content calls `Cell.read()` then. Of JSON, where prose stands beside media, only
+  what begins like base64 or a `data:` URI is left, however deep inside the column.
 """
 
 from __future__ import annotations
@@ -16,16 +17,26 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 from mmscore.errors import DataError
-from mmscore.rows.base import LATE_BYTES, Cell, Row, Want, require_columns, split_parts
-from mmscore.rows.objects import read_json, read_jsonl
+from mmscore.rows.base import (
+    HEAD_BYTES,
+    LATE_BYTES,
+    Cell,
+    Row,
+    Want,
+    require_columns,
+    split_parts,
+)
+from mmscore.rows.objects import json_with_cells, read_json, read_jsonl
 from mmscore.rows.parquet import read_parquet
 from mmscore.rows.tables import read_csv, read_tsv
 
 __all__ = [
+    "HEAD_BYTES",
     "LATE_BYTES",
     "READERS",
     "Cell",
     "Row",
+    "json_with_cells",
     "read",
     "require_columns",
     "require_unique",

@@ -13,6 +13,9 @@ from mmscore.errors import DataError
 LATE_BYTES = 4096
 """Cells up to this many bytes are always read at once; a handle would not be smaller."""
 
+HEAD_BYTES = 256
+"""How much of a text that is left in its file is kept, to tell what it holds."""
+
 LINE_FORMATS = frozenset({".jsonl", ".csv", ".tsv"})
 """The formats whose rows are found by line."""
 
@@ -41,17 +44,18 @@ class Row(dict[str, object]):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A large cell that was left in its file.
+    """A large cell, or a large value inside one, that was left in its file.
 
     Attributes:
-        name: File, line or row, and column, as errors and reports name them.
+        name: File, line or row, and column, as errors and reports name them; two cells of one
+            name are one.
         load: Reads the content again; called by `read`.
-        head: How the content of a CSV or TSV cell begins; empty in other formats.
+        head: How a text begins; empty for what a Parquet file holds.
     """
 
     name: str
-    load: Callable[[], object] = field(repr=False)
-    head: str = ""
+    load: Callable[[], object] = field(repr=False, compare=False)
+    head: str = field(default="", repr=False, compare=False)
 
     def read(self) -> object:
         """The content, as the row would have held it: `str` from text files, `bytes` from Parquet.

@@ -3,27 +3,52 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mmscore.errors import DataError
-from mmscore.rows.base import LATE_BYTES, Cell, Row, Want
-from mmscore.rows.text import Place, Record, TextFile
+from mmscore.rows.base import HEAD_BYTES, LATE_BYTES, Cell, Row, Want
+from mmscore.rows.text import Place, Record, TextFile, load_text
 
 LATE_DEPTH = 8
 """How deep inside a JSON value large strings are looked for; deeper ones are read at once."""
 
+LARGE_STRING = re.compile(
+    rb'"((?:data:[^"\\\0-\x1f]{0,200}?,)?[A-Za-z0-9+/=_-]{%d,}+)"' % LATE_BYTES
+)
+"""A string of base64, with or without a `data:` prefix, as JSON has it without escapes.
+
+Between two strings JSON has one of `,:[]{}`, so what fits is one string or the end of one."""
+
+BEGINS_AS_MEDIA = re.compile(r"data:|[A-Za-z0-9+/_-]{64}")
+"""How large strings begin that are left in the file; prose is read at once."""
+
+_MARK = "\x7fcell "
+"""With a number, what stands for a string taken out; should a text say so too, all is put back."""
+
 _parse_json = json.JSONDecoder().decode
+_parse_start = json.JSONDecoder().raw_decode
+
+
+def _parsed(text: str) -> object:
+    """The value of a JSON text; blanks round it, and faults, are left to the slower parser."""
+    try:
+        value, end = _parse_start(text)
+    except json.JSONDecodeError:
+        end = -1
+    return value if end == len(text) else _parse_json(text)
 
 
 def _json_value(record: Record) -> object:
     """The value of a record that is a JSON text."""
-    text, place = record.text(), record.place
+    text = record.text()
     try:
-        return _parse_json(text)
+        return _parsed(text)
     except json.JSONDecodeError as error:
+        place = record.place
         at = place.offset + len(text[: error.pos].encode())
         what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         hint = None
@@ -35,9 +60,9 @@ def _json_value(record: Record) -> object:
             hint=hint,
         ) from None
     except RecursionError:
-        raise DataError(f"{place.name} is JSON nested too deeply") from None
+        raise DataError(f"{record.place.name} is JSON nested too deeply") from None
     except ValueError as error:  # an integer of more digits than Python converts
-        raise DataError(f"{place.name}: {error}") from None
+        raise DataError(f"{record.place.name}: {error}") from None
 
 
 KINDS = {
@@ -84,13 +109,15 @@ def read_jsonl(path: Path, want: Want) -> Iterator[Row]:
             if not line.raw or line.raw.isspace():
                 continue
             try:
-                values = _object(_json_value(line), line.place.name)
+                if len(line.raw) > LATE_BYTES and want.late:
+                    values = _with_late(line, want)
+                else:
+                    value = _json_value(line)
+                    values = value if isinstance(value, dict) else _object(value, line.place.name)
             except DataError as error:
                 want.bad_row(error)
                 continue
-            if len(line.raw) > LATE_BYTES and want.late:
-                values = _leave_late(values, line.place, want)
-            yield Row(_kept(values, want), path, line.place.number)
+            yield Row(_kept(values, want), path, line.number)
 
 
 def _kept(values: dict[str, object], want: Want) -> dict[str, object]:
@@ -99,22 +126,124 @@ def _kept(values: dict[str, object], want: Want) -> dict[str, object]:
     return {name: value for name, value in values.items() if name in want.columns}
 
 
-def _leave_late(values: dict[str, object], place: Place, want: Want) -> dict[str, object]:
-    """The row with a `Cell` for each large string of the late columns, however deep inside."""
+# --- large strings -----------------------------------------------------------------------------
 
-    def leave(value: object, at: tuple[str | int, ...]) -> object:
-        if isinstance(value, str) and len(value) > LATE_BYTES:
-            return Cell(f"{place.name} column `{at[0]}`", partial(_load, place, at))
-        if isinstance(value, list) and len(at) < LATE_DEPTH:
-            return [leave(item, (*at, index)) for index, item in enumerate(value)]
-        if isinstance(value, dict) and len(at) < LATE_DEPTH:
-            return {key: leave(item, (*at, key)) for key, item in value.items()}
-        return value
+
+def _with_late(line: Record, want: Want) -> dict[str, object]:
+    """The object of a line with a `Cell` for each large string of the late columns."""
+    place = line.place
+
+    def left(start: int, end: int) -> Callable[[], object]:
+        return partial(load_text, place.part(start, end))
+
+    def is_late(at: tuple[str | int, ...]) -> bool:
+        return at[0] in want.late
+
+    lifted = _lifted(line.raw, place.name, left, is_late)
+    if lifted is not None:
+        return _object(lifted, place.name)
+    return _left_late(_object(_json_value(line), place.name), place, want)
+
+
+def json_with_cells(cell: Cell) -> object:
+    """The value of a cell of JSON text, its large strings of base64 left in the cell.
+
+    Raises:
+        ValueError: It is no JSON.
+        RecursionError: It is nested too deeply.
+    """
+    text = str(cell.read())
+
+    def left(start: int, end: int) -> Callable[[], object]:
+        return lambda: str(cell.read()).encode()[start:end].decode()
+
+    lifted = _lifted(text.encode(), cell.name, left, lambda _: True)
+    return _parse_json(text) if lifted is None else lifted
+
+
+def _lifted(
+    raw: bytes,
+    name: str,
+    left: Callable[[int, int], Callable[[], object]],
+    is_late: Callable[[tuple[str | int, ...]], bool],
+) -> object:
+    """The value of a JSON text whose large strings are taken out before it is read.
+
+    So they are neither decoded nor copied, and found again by their place alone.
+
+    Args:
+        raw: The text.
+        name: Its place in words.
+        left: Gives what reads some bytes of the text again.
+        is_late: Whether the strings at a path are left; others are put back.
+
+    Returns:
+        The value; None where it is better read whole: no large string is there, one is part of
+        another or lies too deep, or the text is no JSON, which is then told as such.
+    """
+    spans, pieces, last = {}, [], 0
+    for number, string in enumerate(LARGE_STRING.finditer(raw)):
+        mark = f"{_MARK}{number}"
+        spans[mark] = string.span(1)
+        pieces += [raw[last : string.start(1)], mark.encode()]
+        last = string.end(1)
+    if not spans:
+        return None
+    found = 0
+
+    def cell(value: str, at: tuple[str | int, ...]) -> object:
+        nonlocal found
+        found += 1
+        start, end = spans[value]
+        if not is_late(at):
+            return raw[start:end].decode()
+        head = raw[start : min(end, start + HEAD_BYTES)].decode()
+        return Cell(f"{name} column `{_path(at)}`", left(start, end), head)
+
+    try:
+        value = _parse_json(b"".join([*pieces, raw[last:]]).decode())
+        value = _replaced(value, (), spans.__contains__, cell)
+    except (ValueError, RecursionError):
+        return None
+    return value if found == len(spans) else None
+
+
+def _left_late(values: dict[str, object], place: Place, want: Want) -> dict[str, object]:
+    """The row with a `Cell` for each large string of the late columns that begins like media."""
+
+    def is_large(text: str) -> bool:
+        return len(text) > LATE_BYTES and BEGINS_AS_MEDIA.match(text) is not None
+
+    def cell(value: str, at: tuple[str | int, ...]) -> object:
+        name = f"{place.name} column `{_path(at)}`"
+        return Cell(name, partial(_load, place, at), value[:HEAD_BYTES])
 
     return {
-        name: leave(value, (name,)) if name in want.late else value
+        name: _replaced(value, (name,), is_large, cell) if name in want.late else value
         for name, value in values.items()
     }
+
+
+def _replaced(
+    value: object,
+    at: tuple[str | int, ...],
+    is_meant: Callable[[str], bool],
+    new: Callable[[str, tuple[str | int, ...]], object],
+) -> object:
+    """A JSON value with some of its strings replaced, however deep up to `LATE_DEPTH`."""
+    if isinstance(value, str):
+        return new(value, at) if at and is_meant(value) else value
+    if isinstance(value, list) and len(at) < LATE_DEPTH:
+        return [_replaced(item, (*at, index), is_meant, new) for index, item in enumerate(value)]
+    if isinstance(value, dict) and len(at) < LATE_DEPTH:
+        return {key: _replaced(item, (*at, key), is_meant, new) for key, item in value.items()}
+    return value
+
+
+def _path(at: tuple[str | int, ...]) -> str:
+    """A path inside a value, as Python would follow it: `messages[0].content[1].image_url.url`."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in at)
+    return "".join(steps).removeprefix(".")
 
 
 def _load(place: Place, at: tuple[str | int, ...]) -> object:

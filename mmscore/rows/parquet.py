@@ -27,6 +27,7 @@ def read_parquet(path: Path, want: Want) -> Iterator[Row]:
 
     def cell(column: str, leaf: int, row: int, element: int) -> Cell:
         name = f"`{path}` row {row + 1} column `{column}`"
+        name += f" item {element + 1}" if element else ""
         return Cell(name, partial(_load, file, leaf, row, element))
 
     for number, values in enumerate(file.rows(columns, late, cell), 1):

@@ -18,14 +18,20 @@ from functools import partial
 from pathlib import Path
 
 from mmscore.errors import DataError
-from mmscore.rows.base import LATE_BYTES, Cell, Row, Want, require_columns
-from mmscore.rows.text import RECORD_BYTES, Place, Record, TextFile, decode, too_long
+from mmscore.rows.base import HEAD_BYTES, LATE_BYTES, Cell, Row, Want, require_columns
+from mmscore.rows.text import (
+    RECORD_BYTES,
+    Place,
+    Record,
+    TextFile,
+    decode,
+    find_whole,
+    load_text,
+    too_long,
+)
 
 SWALLOWED_LINES = 100
 """After so many lines that all look like records, a quote is taken for a stray one."""
-
-HEAD_BYTES = 64
-"""How much of a cell that is left in its file is kept, to tell what it holds."""
 
 QUOTE_HINT = 'write a cell that begins with a quote as """so"" it begins"'
 
@@ -129,7 +135,7 @@ def _read_table(path: Path, want: Want, dialect: Dialect) -> Iterator[Row]:
                 continue
             try:
                 record = _whole(line, file, dialect, len(names))
-                yield Row(_values(record, dialect, names, want), path, line.place.number)
+                yield Row(_values(record, dialect, names, want), path, line.number)
             except DataError as error:
                 want.bad_row(error)
 
@@ -141,11 +147,9 @@ def _is_blank(raw: bytes, dialect: Dialect, width: int) -> bool:
 
 def _header(record: Record, dialect: Dialect) -> list[str]:
     """The column names. An unnamed column may occur twice, as spreadsheets write them."""
-    names = [
-        decode(cell, record.place.name, record.place.offset) for cell in dialect.cells(record.raw)
-    ]
+    names = [decode(cell, record.place.name, record.offset) for cell in dialect.cells(record.raw)]
     if b"\r" in record.raw and b"\n" not in record.raw:
-        raise DataError(f"`{record.place.path}` ends its lines with CR alone, expected LF or CR LF")
+        raise DataError(f"`{record.path}` ends its lines with CR alone, expected LF or CR LF")
     for name, times in Counter(names).items():
         if name and times > 1:
             raise DataError(f"{record.place.name} names {times} columns `{name}`")
@@ -155,20 +159,17 @@ def _header(record: Record, dialect: Dialect) -> list[str]:
 def _values(record: Record, dialect: Dialect, names: list[str], want: Want) -> dict[str, object]:
     """The row of a record; every cell is text, an empty one is the empty string."""
     cells = dialect.cells(record.raw)
-    place = record.place
     if len(cells) != len(names):
-        raise DataError(f"{place.name} has {len(cells)} cells, expected {len(names)}")
+        raise DataError(f"{record.place.name} has {len(cells)} cells, expected {len(names)}")
     if b"\0" in record.raw:
-        at = place.offset + record.raw.index(b"\0")
-        raise DataError(f"{place.name} holds a NUL byte (byte {at} of the file)")
+        at = record.offset + record.raw.index(b"\0")
+        raise DataError(f"{record.place.name} holds a NUL byte (byte {at} of the file)")
     values: dict[str, object] = {}
     for column, (name, cell) in enumerate(zip(names, cells, strict=True)):
         if want.columns is not None and name not in want.columns:
             continue
         if len(cell) > LATE_BYTES and name in want.late:
-            load = partial(_load, place, dialect, column)
-            head = cell[:HEAD_BYTES].decode(errors="replace")
-            values[name] = Cell(f"{place.name} column `{name}`", load, head)
+            values[name] = _left(record, dialect, column, name, cell)
             continue
         try:
             values[name] = cell.decode()
@@ -177,10 +178,19 @@ def _values(record: Record, dialect: Dialect, names: list[str], want: Want) -> d
     return values
 
 
+def _left(record: Record, dialect: Dialect, column: int, name: str, cell: bytes) -> Cell:
+    """The handle of a cell: it is read alone where the file holds it as it is."""
+    place = record.place
+    at = find_whole(record.raw, cell)
+    load = partial(_load, place, dialect, column)
+    if at is not None:
+        load = partial(load_text, place.part(at, at + len(cell)))
+    return Cell(f"{place.name} column `{name}`", load, cell[:HEAD_BYTES].decode(errors="replace"))
+
+
 def _load(place: Place, dialect: Dialect, column: int) -> str:
-    record = place.read()
-    cells = dialect.cells(record.raw)
-    return decode(cells[column], place.name, place.offset)
+    cell = dialect.cells(place.read().raw)[column]
+    return decode(cell, place.name, place.offset)
 
 
 def _whole(line: Record, file: TextFile, dialect: Dialect, width: int) -> Record:
@@ -198,17 +208,16 @@ def _whole(line: Record, file: TextFile, dialect: Dialect, width: int) -> Record
         length += len(last.raw) + len(last.end)
         alike = alike and dialect.looks_whole(last.raw, width)
         closed = not dialect.ends_inside(last.raw, inside=True)
-        if alike and (closed or last.place.number - line.place.number >= SWALLOWED_LINES):
-            what = f"swallows the lines to {last.place.number}, which look like whole rows"
+        if alike and (closed or last.number - line.number >= SWALLOWED_LINES):
+            what = f"swallows the lines to {last.number}, which look like whole rows"
             raise _stray_quote(line, file, what)
         if length > RECORD_BYTES:
-            raise too_long(file.path, line.place.number)
+            raise too_long(file.path, line.number)
         if closed and dialect.has_text_behind_quote(last.raw):
-            what = f"ends in line {last.place.number} amid text"
+            what = f"ends in line {last.number} amid text"
             raise _stray_quote(line, file, what)
         if closed:
-            place = line.place._replace(length=length - len(last.end))
-            return Record(b"".join(parts[:-1]), last.end, place)
+            return line._replace(raw=b"".join(parts[:-1]), end=last.end)
     raise _stray_quote(line, file, "never ends")
 
 

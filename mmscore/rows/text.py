@@ -65,7 +65,11 @@ class Place(NamedTuple):
             raise DataError(f"cannot read {self.name}: {error.strerror or error}") from error
         if not unchanged:
             raise DataError(f"`{self.path}` was changed while it was in use")
-        return Record(raw, b"", self)
+        return Record(raw, b"", self.number, self.offset, self.path, self.stamp)
+
+    def part(self, start: int, end: int) -> Place:
+        """The place of some of its bytes, counted from its first."""
+        return self._replace(offset=self.offset + start, length=end - start)
 
 
 class Record(NamedTuple):
@@ -74,12 +78,23 @@ class Record(NamedTuple):
     Attributes:
         raw: The bytes without the last line end.
         end: The last line end; empty at the end of a file.
-        place: Where it lies.
+        number: The record's first line, from 1.
+        offset: Its first byte in the file.
+        path: The file.
+        stamp: Its size and time of change when the record was read.
     """
 
     raw: bytes
     end: bytes
-    place: Place
+    number: int
+    offset: int
+    path: Path
+    stamp: tuple[int, int]
+
+    @property
+    def place(self) -> Place:
+        """Where it lies."""
+        return Place(self.path, self.stamp, self.number, self.offset, len(self.raw))
 
     def text(self) -> str:
         """The record as text.
@@ -87,7 +102,36 @@ class Record(NamedTuple):
         Raises:
             DataError: It is not UTF-8; the byte is named.
         """
-        return decode(self.raw, self.place.name, self.place.offset)
+        try:
+            return self.raw.decode()
+        except UnicodeDecodeError:
+            return decode(self.raw, self.place.name, self.offset)
+
+
+def load_text(place: Place) -> str:
+    """The text at a place."""
+    record = place.read()
+    return decode(record.raw, place.name, place.offset)
+
+
+MOST_ALIKE = 16
+"""So many beginnings like a cell's are looked at before its place is given up."""
+
+
+def find_whole(raw: bytes, cell: bytes) -> int | None:
+    """Where a record holds the bytes of a cell, which a quoted cell need not be; None if unclear.
+
+    Any place that holds the same bytes will do, so a beginning is looked for: it is found much
+    faster than a needle of megabytes.
+    """
+    at = -1
+    for _ in range(MOST_ALIKE):
+        at = raw.find(cell[:64], at + 1)
+        if at < 0 or raw.startswith(cell, at):
+            break
+    else:
+        return None
+    return at if at >= 0 else None
 
 
 class TextFile:
@@ -116,22 +160,22 @@ class TextFile:
         self._number += 1
         if len(line) > RECORD_BYTES:
             raise too_long(self.path, self._number)
-        raw = line.removesuffix(b"\n").removesuffix(b"\r")
-        place = Place(self.path, self._stamp, self._number, self._offset, len(raw))
+        length = len(line) - line.endswith(b"\n")
+        length -= line.endswith(b"\r", 0, length)
+        offset = self._offset
         self._offset += len(line)
-        return Record(raw, line[len(raw) :], place)
+        return Record(line[:length], line[length:], self._number, offset, self.path, self._stamp)
 
     def go_behind(self, line: Record) -> None:
         """Makes the line behind the given one the next."""
-        self._number = line.place.number
-        self._offset = line.place.offset + len(line.raw) + len(line.end)
+        self._number = line.number
+        self._offset = line.offset + len(line.raw) + len(line.end)
         self._file.seek(self._offset)
 
     def rest(self) -> Record:
         """All that is left, as one record."""
         raw = self._file.read()
-        place = Place(self.path, self._stamp, self._number + 1, self._offset, len(raw))
-        return Record(raw, b"", place)
+        return Record(raw, b"", self._number + 1, self._offset, self.path, self._stamp)
 
 
 def too_long(path: Path, number: int) -> DataError:

@@ -18,7 +18,7 @@ const CHINESE: [&str; 2] = [
 ];
 
 /// All benchmarks of the text metrics.
-pub fn benchmarks(criterion: &mut Criterion) {
+pub(crate) fn benchmarks(criterion: &mut Criterion) {
     let (mut bleu, mut rouge) = (BleuScorer::default(), RougeScorer::default());
     assert!(bleu.score(ENGLISH[0], ENGLISH[0])[3] > 0.999);
     for (language, [prediction, reference]) in [("english", ENGLISH), ("chinese", CHINESE)] {

@@ -1,6 +1,6 @@
 //! Sentence BLEU of one n-gram order each, as EvalScope 1.14.1 computes it with NLTK 3.10.4.
 //!
-//! Papineni et al. (2002), BLEU: a method for automatic evaluation of machine translation. Clipped
+//! BLEU: a method for automatic evaluation of machine translation (ACL 2002). Clipped
 //! n-gram precision of order n times the brevity penalty, one reference, no smoothing. NLTK stands
 //! the smallest normal number in for a precision of zero, and its score is the exponential of a
 //! logarithm: both are kept, so 1/6 is 0.16666666666666669. `ln` and `exp` are the C library's, as

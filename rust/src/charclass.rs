@@ -7,7 +7,7 @@ mod tables;
 
 use std::cmp::Ordering;
 
-/// `str.isspace`, `str.split`, `str.strip`, `\s` of `re`: White_Space and U+001C..U+001F.
+/// `str.isspace`, `str.split`, `str.strip`, `\s` of `re`: `White_Space` and U+001C..U+001F.
 pub(crate) fn python_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
@@ -55,7 +55,7 @@ pub(crate) fn python_lower(c: char) -> bool {
     was_lower || (c.is_lowercase() && !became_lower)
 }
 
-/// `\s` of `regex`: White_Space and nothing else.
+/// `\s` of `regex`: `White_Space` and nothing else.
 pub(crate) fn regex_space(c: char) -> bool {
     c.is_whitespace()
 }

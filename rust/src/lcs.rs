@@ -1,6 +1,6 @@
 //! Length of the longest common subsequence, 64 columns at a time.
 //!
-//! Hyyrö (2004), Bit-parallel LCS-length computation revisited: a row of the table is a bit vector
+//! Bit-parallel LCS-length computation revisited (AWOCA 2004): a row of the table is a bit vector
 //! `v`, and the next row is `(v + (v & m)) | (v & !m)`, where `m` marks the columns that match. Of a
 //! rare token only the words that hold a match, and those a carry runs into, are touched, so the work
 //! is bounded by rows times words and far less for natural text.

@@ -1,6 +1,6 @@
 //! Sentence boundaries as NLTK 3.10.4's `sent_tokenize` finds them with its English model.
 //!
-//! The method is Kiss and Strunk (2006), Unsupervised Multilingual Sentence Boundary Detection.
+//! The method is that of Unsupervised Multilingual Sentence Boundary Detection.
 //! A mark `.`, `?` or `!` before white space or punctuation is a candidate; the words on both sides
 //! of it decide. Every character is looked at a bounded number of times.
 

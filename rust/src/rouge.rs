@@ -172,11 +172,14 @@ const ELLIPSIS: u8 = 4;
 /// The class of each byte; `。`, `！` and `？`, and `…` start with the ones above 0x7F.
 const CLASSES: [u8; 256] = {
     let mut table = [0; 256];
-    table[b'?' as usize] = END;
-    table[0xE3] = END;
-    table[0xEF] = END;
-    table[b'.' as usize] = PERIOD;
-    table[0xE2] = ELLIPSIS;
+    #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+    {
+        table[b'?' as usize] = END;
+        table[0xE3] = END;
+        table[0xEF] = END;
+        table[b'.' as usize] = PERIOD;
+        table[0xE2] = ELLIPSIS;
+    }
     table
 };
 

@@ -2,9 +2,10 @@
 //!
 //! The text is cut into sentences ([`crate::punkt`]); each sentence is then rewritten step by step so
 //! that white space stands between tokens. The steps and their order are NLTK's
-//! (`NLTKWordTokenizer`, after Robert MacIntyre's Treebank script): each sees the spaces the earlier
+//! (`NLTKWordTokenizer`, after the Treebank's own script): each sees the spaces the earlier
 //! ones put in, so none can be dropped or moved. A step runs only if a character it looks for occurs.
 
+mod contractions;
 mod steps;
 
 use crate::charclass::python_split;
@@ -46,45 +47,42 @@ impl WordTokenizer {
     /// Rewrites the sentence in `text` with white space between its tokens.
     fn space_out(&mut self) {
         let seen = steps::classes_in(&self.text);
-        if seen & steps::OPENER != 0 {
-            self.apply(steps::opening_quotes);
-        }
+        self.space_out_opening_quotes(seen);
+        self.space_out_punctuation(seen);
+        self.apply(steps::closing_quotes_and_blanks);
+        self.apply_if(seen & steps::QUOTE, steps::short_suffixes);
+        self.apply_if(seen & steps::QUOTE, steps::long_suffixes);
+        self.apply(contractions::two_words);
+        self.apply_if(seen & steps::QUOTE, contractions::it_is);
+        self.apply_if(seen & steps::QUOTE, contractions::it_was);
+    }
+
+    fn space_out_opening_quotes(&mut self, seen: u8) {
+        self.apply_if(seen & steps::OPENER, steps::opening_quotes);
         if self.text.starts_with('"') {
             self.text.replace_range(..1, "``");
         }
         if self.text.contains('`') {
             self.apply(steps::double_backticks);
         }
-        if seen & steps::QUOTE != 0 {
-            self.apply(steps::opening_straight_quotes);
-            self.apply(steps::opening_apostrophes);
-        }
+        self.apply_if(seen & steps::QUOTE, steps::opening_straight_quotes);
+        self.apply_if(seen & steps::QUOTE, steps::opening_apostrophes);
+    }
+
+    fn space_out_punctuation(&mut self, seen: u8) {
         steps::final_period_apart_from_quotes(&mut self.text);
-        if seen & steps::COMMA != 0 {
-            self.apply(steps::commas_and_colons);
-        }
-        if seen & steps::SYMBOL != 0 {
-            self.apply(steps::ellipses_and_symbols);
-            steps::final_period(&mut self.text);
-        }
-        if seen & steps::EXCLAMATION != 0 {
-            self.apply(steps::exclamations);
-        }
-        if seen & steps::QUOTE != 0 {
-            self.apply(steps::free_apostrophes);
-        }
-        if seen & steps::BRACKET != 0 {
-            self.apply(steps::brackets_and_dashes);
-        }
-        self.apply(steps::closing_quotes_and_blanks);
-        if seen & steps::QUOTE != 0 {
-            self.apply(steps::short_suffixes);
-            self.apply(steps::long_suffixes);
-        }
-        self.apply(steps::contractions);
-        if seen & steps::QUOTE != 0 {
-            self.apply(steps::contracted_it_is);
-            self.apply(steps::contracted_it_was);
+        self.apply_if(seen & steps::COMMA, steps::commas_and_colons);
+        self.apply_if(seen & steps::SYMBOL, steps::ellipses_and_symbols);
+        steps::final_period(&mut self.text);
+        self.apply_if(seen & steps::EXCLAMATION, steps::exclamations);
+        self.apply_if(seen & steps::QUOTE, steps::free_apostrophes);
+        self.apply_if(seen & steps::BRACKET, steps::brackets_and_dashes);
+    }
+
+    /// Applies a step if any class it looks for was seen.
+    fn apply_if(&mut self, seen: u8, step: fn(&str, &mut String)) {
+        if seen != 0 {
+            self.apply(step);
         }
     }
 

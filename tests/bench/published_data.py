@@ -84,8 +84,10 @@ def draw_pmc_vqa(folder: Path, questions: int, others: int) -> Path:
 
 def draw_count_qa(folder: Path, photographs: int, size: int) -> Path:
     """CountQA's files with so many photographs of so many bytes, two questions each."""
-    import pyarrow
-    import pyarrow.parquet
+    from importlib import import_module
+
+    pyarrow = import_module("pyarrow")
+    parquet = import_module("pyarrow.parquet")
 
     target = folder / "data" / "test-00000-of-00001.parquet"
     if target.exists():
@@ -94,7 +96,7 @@ def draw_count_qa(folder: Path, photographs: int, size: int) -> Path:
     image = pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())])
     strings = pyarrow.list_(pyarrow.string())
     schema = pyarrow.schema([("image", image), ("questions", strings), ("answers", strings)])
-    with pyarrow.parquet.ParquetWriter(target, schema, compression="snappy") as writer:
+    with parquet.ParquetWriter(target, schema, compression="snappy") as writer:
         for first in range(0, photographs, 10):
             rows = [
                 {

@@ -22,7 +22,8 @@ from measure import SHARED, endpoint
 
 from mmscore.client import Client, Service, completions_url
 from mmscore.config import TaskConfig
-from mmscore.run import attacher, plan
+from mmscore.endpoint import attacher
+from mmscore.planning import plan
 from mmscore.wire import build_request, media_of
 
 HEADERS = {"Content-Type": "application/json"}

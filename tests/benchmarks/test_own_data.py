@@ -13,6 +13,7 @@ from support import ROOT, run_cli
 
 from mmscore.errors import ConfigError, DataError, MediaError
 from mmscore.records import Sample
+from mmscore.sources import TextSource
 
 PNG = (ROOT / "data" / "samples" / "general_vqa" / "pictures" / "circle.png").read_bytes()
 BASE64 = base64.b64encode(PNG).decode()
@@ -174,9 +175,13 @@ def test_base64_in_any_dress_is_the_picture(tmp_path: Path, given: str) -> None:
 
 
 def test_a_whole_data_uri_and_a_url_go_out_as_they_are(tmp_path: Path) -> None:
-    for given in (f"data:image/png;base64,{BASE64}", "https://host/a.png?x=1", "http://h/ü.png"):
+    for given in ("https://host/a.png?x=1", "http://h/ü.png"):
         medium = image_of(only(write(tmp_path, asking("<image 1>", image_1=given))))
         assert (medium.source, medium.url) == (None, given)
+    given = f"data:image/png;base64,{BASE64}"
+    source = image_of(only(write(tmp_path, asking("<image 1>", image_1=given)))).source
+    assert isinstance(source, TextSource)
+    assert source.uri() == given
 
 
 def test_a_file_that_looks_like_base64_is_a_file(tmp_path: Path) -> None:

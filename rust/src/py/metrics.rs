@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::bleu::BleuScorer;
-use crate::rouge::{Agreement, Rouge, RougeScorer};
+use crate::rouge::{Rouge, RougeScorer};
 use crate::{jieba, words};
 
 /// Pairs scored before Python may act on Ctrl-C.
@@ -114,9 +114,16 @@ fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
 }
 
 fn flat(score: &Rouge) -> RougeScores {
-    let parts = |part: Agreement| (part.recall, part.precision, part.f);
-    let (a, b, c) = parts(score.rouge_1);
-    let (d, e, f) = parts(score.rouge_2);
-    let (g, h, i) = parts(score.rouge_l);
-    (a, b, c, d, e, f, g, h, i)
+    let Rouge { rouge_1: one, rouge_2: two, rouge_l: longest } = score;
+    (
+        one.recall,
+        one.precision,
+        one.f,
+        two.recall,
+        two.precision,
+        two.f,
+        longest.recall,
+        longest.precision,
+        longest.f,
+    )
 }

@@ -1,8 +1,6 @@
 //! The rewriting steps, in NLTK's order. Each reads a text and writes its rewritten form.
 
-use crate::charclass::{
-    char_at, char_before, python_space, python_word, regex_decimal, regex_space, regex_word, slice,
-};
+use crate::charclass::{char_at, char_before, regex_decimal, regex_space, regex_word, slice};
 
 /// Bytes that start a character of [`opening_quotes`].
 pub(super) const OPENER: u8 = 1;
@@ -59,7 +57,7 @@ pub(super) fn classes_in(text: &str) -> u8 {
 
 /// Copies a text; at each byte of a class, `replace` may write something else and then returns how
 /// many bytes that stands for. It also gets the end of what was replaced before.
-fn rewrite(
+pub(super) fn rewrite(
     text: &str,
     out: &mut String,
     sought: u8,
@@ -84,7 +82,7 @@ fn rewrite(
 }
 
 /// Writes a token with a space on both sides and returns its length.
-fn space(out: &mut String, token: &str) -> usize {
+pub(super) fn space(out: &mut String, token: &str) -> usize {
     out.push(' ');
     out.push_str(token);
     out.push(' ');
@@ -168,7 +166,7 @@ fn is_suffix(word: &str) -> bool {
 /// Length of a word's beginning that equals a lower-case ASCII pattern when case is ignored.
 ///
 /// `re` and `regex` both let `ſ` stand for s; `re` also lets `İ` and `ı` stand for i.
-fn prefix_in_any_case(word: &str, pattern: &str) -> Option<usize> {
+pub(super) fn prefix_in_any_case(word: &str, pattern: &str) -> Option<usize> {
     let mut chars = word.chars();
     for wanted in pattern.chars() {
         let c = chars.next()?;
@@ -335,79 +333,5 @@ pub(super) fn long_suffixes(text: &str, out: &mut String) {
             return space(out, negation.trim_end());
         }
         0
-    });
-}
-
-/// Words that are two words, in the parts they are split into.
-const CONTRACTIONS: [(&str, &str); 8] = [
-    ("can", "not"),
-    ("d", "'ye"),
-    ("gim", "me"),
-    ("gon", "na"),
-    ("got", "ta"),
-    ("lem", "me"),
-    ("more", "'n"),
-    ("wan", "na"),
-];
-
-/// Spaces round both parts of `cannot d'ye gimme gonna gotta lemme more'n wanna`, in any case.
-pub(super) fn contractions(text: &str, out: &mut String) {
-    let mut copied = 0;
-    let mut previous = b' ';
-    for (at, byte) in text.bytes().enumerate() {
-        let candidate = matches!(byte | 0x20, b'c' | b'd' | b'g' | b'l' | b'm' | b'w');
-        let inside = previous.is_ascii_alphanumeric();
-        previous = byte;
-        if !candidate || inside || char_before(text, at).is_some_and(python_word) {
-            continue;
-        }
-        if let Some((first, both)) = contraction_at(text, at) {
-            out.push_str(slice(text, copied, at));
-            space(out, slice(text, at, at + first));
-            out.push_str(slice(text, at + first, at + both));
-            out.push(' ');
-            copied = at + both;
-        }
-    }
-    out.push_str(slice(text, copied, text.len()));
-}
-
-/// Lengths of the first part and of both parts of the contraction that starts at a position.
-fn contraction_at(text: &str, at: usize) -> Option<(usize, usize)> {
-    let word = slice(text, at, text.len());
-    CONTRACTIONS.iter().find_map(|&(first, second)| {
-        let first_length = prefix_in_any_case(word, first)?;
-        let second_length = prefix_in_any_case(slice(word, first_length, word.len()), second)?;
-        let both = first_length + second_length;
-        let next = char_at(word, both);
-        let ends = !next.is_some_and(python_word);
-        // `wanna` alone must be followed by white space.
-        let spaced = first != "wan" || next.is_some_and(python_space);
-        (ends && spaced).then_some((first_length, both))
-    })
-}
-
-/// Spaces round both parts of `'tis` after a space, in any case.
-pub(super) fn contracted_it_is(text: &str, out: &mut String) {
-    contracted_it(text, out, "is");
-}
-
-/// Spaces round both parts of `'twas` after a space, in any case.
-pub(super) fn contracted_it_was(text: &str, out: &mut String) {
-    contracted_it(text, out, "was");
-}
-
-fn contracted_it(text: &str, out: &mut String, verb: &str) {
-    rewrite(text, out, QUOTE, |at, _, out| {
-        let word = slice(text, at, text.len());
-        let rest = slice(word, 2, word.len());
-        if char_before(text, at) != Some(' ') || prefix_in_any_case(word, "'t").is_none() {
-            return 0;
-        }
-        let length = prefix_in_any_case(rest, verb)
-            .filter(|&length| !char_at(rest, length).is_some_and(python_word));
-        let Some(length) = length else { return 0 };
-        out.push_str(slice(word, 0, 2));
-        2 + space(out, slice(rest, 0, length))
     });
 }

@@ -1,0 +1,59 @@
+"""What a task says of its endpoint: address, key, request options, what media may measure."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from mmscore.attach import Attacher
+from mmscore.client import Service, completions_url, request_options
+from mmscore.config import DEFAULT_RETRIES, DEFAULT_TIMEOUT, TaskConfig, resolve_secret
+from mmscore.errors import ConfigError
+from mmscore.media import ImageLimits
+
+
+def service(task: TaskConfig) -> Service:
+    """The endpoint of a task.
+
+    Raises:
+        ConfigError: No model or no endpoint is given.
+    """
+    url = task.api_url or os.environ.get("MMSCORE_API_URL") or os.environ.get("OPENAI_BASE_URL")
+    if not url:
+        raise ConfigError("no endpoint given", hint="give --api-url or set MMSCORE_API_URL")
+    if not task.model:
+        raise ConfigError("no model given", hint="give the name the endpoint knows with --model")
+    key = task.api_key or os.environ.get("MMSCORE_API_KEY") or os.environ.get("OPENAI_API_KEY")
+    options = task.generation_config
+    return Service(
+        url=completions_url(url),
+        model=task.model,
+        api_key=resolve_secret(key),
+        stream=bool(task.stream if task.stream is not None else options.get("stream", False)),
+        timeout=float(task.timeout or options.get("timeout") or DEFAULT_TIMEOUT),
+        retries=int(
+            task.retries if task.retries is not None else options.get("retries", DEFAULT_RETRIES)
+        ),
+        think="reference" if task.think == "reference" else "strict",
+    )
+
+
+def body_options(task: TaskConfig) -> dict[str, Any]:
+    """The generation options as they go into the request body."""
+    return request_options(task.generation_config, stream=service(task).stream)
+
+
+def limits(task: TaskConfig) -> ImageLimits:
+    """What images may measure, by the task."""
+    size = task.max_image_bytes
+    return ImageLimits(
+        max_bytes=size if isinstance(size, int) else None,
+        min_side=task.min_side,
+        max_pixels=task.max_pixels,
+    )
+
+
+def attacher(task: TaskConfig) -> Attacher:
+    """What turns a task's media into what is sent."""
+    # DashScope takes sounds as data URIs only; the reference tells it by its address too.
+    return Attacher(limits(task), audio_as_uri="dashscope" in (task.api_url or "").lower())

@@ -1,0 +1,89 @@
+"""What `run.json` keeps of a run, so that its numbers can be traced to what made them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from mmscore import filters, journal, judging
+from mmscore.config import TaskConfig
+from mmscore.judge_config import JudgeConfig
+from mmscore.planning import Plan
+from mmscore.result import versions
+
+NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
+    *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
+}
+"""Task fields that are no part of what a run measured, or are secret."""
+
+
+def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
+    """What `run.json` says when a run begins; `place` is the endpoint's, None where there is none.
+
+    Raises:
+        DataError: The run to go on with is damaged.
+    """
+    task, benchmark = plan.task, plan.benchmark
+    before = journal.read_json(folder / journal.RUN) if task.resume else {}
+    return {
+        "schema_version": 1,
+        "benchmark": {
+            "name": benchmark.name,
+            "title": benchmark.title,
+            "metrics": judging.metrics_with(plan.judge, benchmark.metrics),
+            "subsets": dict(benchmark.subsets),
+            "groups": list(benchmark.groups),
+            **({"file": str(benchmark.file)} if benchmark.file else {}),
+        },
+        "model": task.model_id or task.model,
+        "endpoint": place,
+        "config": stored_config(task, plan.judge),
+        "versions": versions(),
+        "fingerprints": {
+            "data": plan.files.fingerprint(),
+            "prompt": _prompt_fingerprint(plan),
+            "scorer": filters.scorer_id(
+                benchmark.scorer, task.dataset_args.get(benchmark.name, {}).get("filters")
+            ),
+        },
+        "planned": plan.planned,
+        "repeats": task.repeats,
+        "shard": task.shard,
+        "started": before.get("started") or now(),
+        "finished": None,
+        "seconds": float(before.get("seconds") or 0.0),
+        "stopped": "not finished",
+        "judge": judging.facts(plan.judge),
+    }
+
+
+def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
+    """The task as a run keeps it: what was set, without secrets."""
+    default = asdict(TaskConfig())
+    values = {
+        name: value
+        for name, value in asdict(task).items()
+        if name not in NOT_STORED and value != default[name]
+    }
+    if "judge" in values:
+        values["judge"] = judging.described(judge)
+    if "api_url" in values:
+        parts = urlsplit(values["api_url"])
+        values["api_url"] = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return values
+
+
+def _prompt_fingerprint(plan: Plan) -> str:
+    used = plan.options.prompt_template or dict(plan.benchmark.prompt)
+    text = json.dumps([used, plan.options.system], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,49 @@
+"""The README says what is true: output, commands and values are the ones that come out."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+
+import pytest
+from support import ROOT, run_cli
+
+from mmscore.options import COMMANDS, parse
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def commands() -> list[str]:
+    joined = "\n".join(body for kind, body in BLOCKS if kind in ("console", "sh"))
+    lines = joined.replace("\\\n", " ").splitlines()
+    return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?mmscore ", line)]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_a_command_is_one(command: str) -> None:
+    words = shlex.split(command, comments=True)
+    assert words[1] in COMMANDS
+    parse(words[1:])
+
+
+def test_the_output_shown_is_what_the_demo_prints() -> None:
+    shown = next(body for _, body in BLOCKS if "mmscore demo" in body)
+    lines = [line for line in shown.splitlines() if line and not line.startswith("$")]
+    printed = run_cli("demo").out.splitlines()
+    assert lines and [line for line in lines if line not in printed] == []
+
+
+def test_the_values_shown_come_out() -> None:
+    shown = next(body for kind, body in BLOCKS if kind == "python" and "normalize_answer(" in body)
+    names: dict[str, object] = {}
+    claims = 0
+    for line in shown.splitlines():
+        code, _, value = line.partition("#")
+        if value:
+            assert eval(code, names) == ast.literal_eval(value.strip())
+            claims += 1
+        elif code.strip():
+            exec(code, names)
+    assert claims >= 3
