@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any
 
@@ -34,7 +34,7 @@ Item = tuple[int, Sample, int]
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is; one value per event, safe to keep.
+    """How far a run is; whoever is told gets a value of its own, safe to keep.
 
     Attributes:
         total: Requests planned in this run, kept ones included.
@@ -163,7 +163,7 @@ class Run:
         ]
         interrupted = self._start_and_wait(threads)
         self.progress.seconds = time.monotonic() - self._started
-        self._on_progress(self.progress)
+        self._on_progress(replace(self.progress))
         if self.changed:
             self._notice(
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "
@@ -178,30 +178,37 @@ class Run:
         return self.progress
 
     def _start_and_wait(self, threads: list[threading.Thread]) -> bool:
-        """Start the workers and wait for them; return whether the user asked to stop."""
-        interruptions = 0
+        """Start the workers and wait for all; return whether the user asked to stop.
+
+        An interrupt can come at any instruction, also while another is being answered. None may
+        lead out of here before the last worker has ended: it would write into closed files.
+        """
+        interruptions = answered = 0
         waiting = iter(threads)
         while True:
             try:
                 with interrupts_held():  # one between two starts would leave a worker unwatched
                     for thread in waiting:
                         thread.start()
+                while answered < interruptions:
+                    answered += 1
+                    self._interrupted(answered)
                 for thread in threads:
                     while thread.is_alive():
                         thread.join(_STOP_WAIT)
                 return interruptions > 0
             except KeyboardInterrupt:
                 interruptions += 1
-                self._stopping.set()
-                self.asking.drop_downloads()
-                if interruptions == 1:
-                    self._notice(
-                        "stopping: finishing the requests in flight (Ctrl-C again to drop them)"
-                    )
-                else:
-                    self.asking.client.abort()
-                    if self.asking.judges is not None:
-                        self.asking.judges.stop(abort=True)
+
+    def _interrupted(self, times: int) -> None:
+        self._stopping.set()
+        self.asking.drop_downloads()
+        if times == 1:
+            self._notice("stopping: finishing the requests in flight (Ctrl-C again to drop them)")
+        else:
+            self.asking.client.abort()
+            if self.asking.judges is not None:
+                self.asking.judges.stop(abort=True)
 
     def _work(self) -> None:
         try:
@@ -310,7 +317,7 @@ class Run:
                 progress.scored += 1
                 progress.right += value
             progress.seconds = time.monotonic() - self._started
-            self._on_progress(progress)
+            self._on_progress(replace(progress))
 
     def _judge_endpoint(self, reply: Reply) -> None:
         """Stop the run where the endpoint, not the samples, is what fails."""

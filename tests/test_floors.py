@@ -18,8 +18,8 @@ FLOORS = (
     ("words", "constants errors wording records judge_config evalscope config"),
     (
         "bytes in",
-        "net webfaults web ranges cache links archive ahead remote download repository local hub rows"
-        " sources media",
+        "net webfaults web ranges cache links archive ahead remote download repository local hub"
+        " rows sources media",
     ),
     (
         "words out, judgement in",
