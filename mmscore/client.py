@@ -99,7 +99,8 @@ def completions_url(api_url: str) -> str:
     if not path.endswith("/chat/completions"):
         if path.endswith("/completions"):
             raise ConfigError(
-                f"`{without_secrets(api_url)}` is the route of text completions, no image can go there",
+                f"`{without_secrets(api_url)}` is the route of text completions, "
+                "where no image can go",
                 hint="give the URL up to /v1",
             )
         path += "/chat/completions" if path else "/v1/chat/completions"
