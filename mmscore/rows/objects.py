@@ -23,8 +23,8 @@ LARGE_STRING = re.compile(
 
 Between two strings JSON has one of `,:[]{}`, so what fits is one string or the end of one."""
 
-BEGINS_AS_MEDIA = re.compile(r"data:|[A-Za-z0-9+/_-]{64}")
-"""How large strings begin that are left in the file; prose is read at once."""
+BEGINS_AS_MEDIA = re.compile(r"data:|\s*\[|[A-Za-z0-9+/_-]{64}")
+"""How large strings begin that are left in the file, lists in JSON text too; prose is not."""
 
 _MARK = "\x7fcell "
 """With a number, what stands for a string taken out; should a text say so too, all is put back."""
