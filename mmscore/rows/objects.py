@@ -117,7 +117,9 @@ def read_jsonl(path: Path, want: Want) -> Iterator[Row]:
             except DataError as error:
                 want.bad_row(error)
                 continue
-            yield Row(_kept(values, want), path, line.number)
+            number = line.number
+            del line  # it may be large, and whoever takes the row may take their time
+            yield Row(_kept(values, want), path, number)
 
 
 def _kept(values: dict[str, object], want: Want) -> dict[str, object]:
