@@ -36,7 +36,7 @@ FLOORS = (
     (
         "the door",
         "arguments vlmevalkit endpoint planning result provenance run thumbnails rescore elsewhere"
-        " merge about fetch check demo"
+        " merge about fetch inventory check demo"
         " __init__ progress eval_options options cli __main__",
     ),
 )

@@ -133,11 +133,14 @@ def _read_table(path: Path, want: Want, dialect: Dialect) -> Iterator[Row]:
         for line in file:
             if _is_blank(line.raw, dialect, len(names)):
                 continue
+            number = line.number
             try:
-                record = _whole(line, file, dialect, len(names))
-                yield Row(_values(record, dialect, names, want), path, line.number)
+                values = _values(_whole(line, file, dialect, len(names)), dialect, names, want)
             except DataError as error:
                 want.bad_row(error)
+                continue
+            del line  # it may be large, and whoever takes the row may take their time
+            yield Row(values, path, number)
 
 
 def _is_blank(raw: bytes, dialect: Dialect, width: int) -> bool:
