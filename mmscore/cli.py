@@ -108,7 +108,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from mmscore import run
     from mmscore.config import TaskConfig, load_mapping
 
-    before: dict[str, Any] = load_mapping(Path(arguments.config)) if arguments.config else {}
+    file = arguments.config or os.environ.get("MMSCORE_CONFIG")
+    before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
         before = _resumed(Path(arguments.resume), before)
     task = run.as_task(TaskConfig.from_dict(task_values(arguments, before)))

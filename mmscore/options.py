@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -111,7 +112,9 @@ def _eval(command: argparse.ArgumentParser) -> None:
 
 def _endpoint(command: argparse.ArgumentParser) -> None:
     endpoint = command.add_argument_group("endpoint")
-    endpoint.add_argument("--model", metavar="NAME", help="the name the endpoint knows")
+    endpoint.add_argument(
+        "--model", metavar="NAME", help="the name the endpoint knows; or MMSCORE_MODEL"
+    )
     endpoint.add_argument("--api-url", metavar="URL", help="or MMSCORE_API_URL, OPENAI_BASE_URL")
     endpoint.add_argument("--api-key", metavar="KEY", help="better: MMSCORE_API_KEY")
 
@@ -373,6 +376,11 @@ _EXTRA = {"strict": "strict", "multiple": "multiple", "template": "language", "s
 """Flag -> the key it sets in each benchmark's `extra_params`."""
 
 
+ENVIRONMENT = {"model": "MMSCORE_MODEL", "work_dir": "MMSCORE_WORK_DIR"}
+"""Task field -> the variable that says it where neither flag nor file does; a container is told so
+what its command line leaves open. `endpoint` reads the address and the key."""
+
+
 def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
     """The task fields that flags set, on top of those of a task file or an earlier run.
 
@@ -404,6 +412,9 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
                 args.setdefault(name, {})[key] = given[flag]
     if args:
         values["dataset_args"] = args
+    for field, variable in ENVIRONMENT.items():
+        if values.get(field) is None and os.environ.get(variable):
+            values[field] = os.environ[variable]
     return values
 
 
