@@ -153,6 +153,8 @@ class Run:
         self._take_lock = threading.Lock()
         self._count_lock = threading.Lock()
         self._stopping = threading.Event()
+        self._working = max(1, min(asking.concurrency, total))
+        self._ended = threading.Event()
         self._error: BaseException | None = None
         self._answered = False
         self._failures_in_a_row = 0
@@ -166,10 +168,9 @@ class Run:
             MmscoreError: The data or the run's folder failed.
             KeyboardInterrupt: Asked to stop; what was in flight has been finished and written.
         """
-        count = max(1, min(self.asking.concurrency, self.progress.total))
         threads = [
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
-            for number in range(count)
+            for number in range(self._working)
         ]
         interrupted = self._start_and_wait(threads)
         self.progress.seconds = time.monotonic() - self._started
@@ -203,9 +204,9 @@ class Run:
                 while answered < interruptions:
                     answered += 1
                     self._interrupted(answered)
-                for thread in threads:
-                    while thread.is_alive():
-                        thread.join(_STOP_WAIT)
+                # Not `thread.join`: interrupted before Python 3.13, it takes a thread for ended.
+                while not self._ended.wait(_STOP_WAIT):
+                    pass
                 return interruptions > 0
             except KeyboardInterrupt:
                 interruptions += 1
@@ -230,6 +231,11 @@ class Run:
                 self._one(*item)
         except BaseException as error:
             self._stop(error)
+        finally:
+            with self._count_lock:
+                self._working -= 1
+                if self._working == 0:
+                    self._ended.set()
 
     def _stop(self, error: BaseException) -> None:
         with self._count_lock:
