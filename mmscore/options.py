@@ -405,17 +405,23 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
     extra = {key: given[flag] for flag, key in _EXTRA.items() if flag in given}
     if "extra" in given or extra:
         given["extra"] = {**_pairs(given.get("extra", ()), "--extra"), **extra}
+    args = _benchmark_arguments(given, values)
+    if args:
+        values["dataset_args"] = args
+    said = {field: os.environ.get(variable) for field, variable in ENVIRONMENT.items()}
+    return {**{field: value for field, value in said.items() if value}, **values}
+
+
+def _benchmark_arguments(
+    given: Mapping[str, Any], values: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The `dataset_args` of a task with what flags say of each of its benchmarks."""
     args = {name: dict(value) for name, value in (values.get("dataset_args") or {}).items()}
     for name in values.get("datasets") or []:
         for flag, key in _PER_BENCHMARK.items():
             if flag in given:
                 args.setdefault(name, {})[key] = given[flag]
-    if args:
-        values["dataset_args"] = args
-    for field, variable in ENVIRONMENT.items():
-        if values.get(field) is None and os.environ.get(variable):
-            values[field] = os.environ[variable]
-    return values
+    return args
 
 
 def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None:
