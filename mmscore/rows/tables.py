@@ -57,6 +57,8 @@ class Dialect:
         """The index behind the first quote that opens a cell at or after `at`, -1 if none does."""
         if at == 0 and raw.startswith(b'"'):
             return 1
+        if b'"' not in raw:  # one byte is found ten times faster than two
+            return -1
         found = raw.find(self.opening, at)
         return found if found < 0 else found + len(self.opening)
 
