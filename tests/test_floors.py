@@ -23,7 +23,7 @@ FLOORS = (
     ),
     (
         "words out, judgement in",
-        "prompts placeholders messages wire attach replies answers matching filters metrics scoring"
+        "prompts formats placeholders messages wire attach replies answers matching filters metrics scoring"
         " stats client verdicts judge",
     ),
     (
