@@ -8,7 +8,6 @@ that one worker meets slows all of them, so that an endpoint is asked again once
 from __future__ import annotations
 
 import codecs
-import random
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,14 +17,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mmscore.config import CLIENT_OPTIONS
 from mmscore.errors import ConfigError
-from mmscore.net import (
-    Answer,
-    Connections,
-    TransportError,
-    basic_authorization,
-    parse_url,
-    without_secrets,
-)
+from mmscore.gate import Gate, backoff
+from mmscore.net import Answer, Connections, TransportError, basic_authorization, parse_url
 from mmscore.records import Reply, Status
 from mmscore.replies import (
     Completion,
@@ -37,10 +30,9 @@ from mmscore.replies import (
     read_completion,
     read_events,
 )
+from mmscore.wording import without_secrets
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429})
-FIRST_WAIT = 0.5
-LONGEST_WAIT = 30.0
 LONGEST_RETRY_AFTER = 120.0
 """An endpoint that asks for more patience than this is reported, not waited for."""
 
@@ -98,8 +90,9 @@ def completions_url(api_url: str) -> str:
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
         if path.endswith("/completions"):
+            given = without_secrets(api_url)
             raise ConfigError(
-                f"`{without_secrets(api_url)}` is the route of text completions, which take no image",
+                f"`{given}` is the route of text completions, which take no images",
                 hint="give the URL up to /v1",
             )
         path += "/chat/completions" if path else "/v1/chat/completions"
@@ -115,77 +108,6 @@ def request_options(generation: Mapping[str, Any], *, stream: bool) -> dict[str,
     if stream:
         options = {"stream": True, "stream_options": {"include_usage": True}, **options}
     return options
-
-
-class Gate:
-    """How many requests may be in flight, learnt from the endpoint's 429s by all workers at once.
-
-    As TCP does: a limit that is met halves the number and closes the gate for the time the
-    endpoint asks for; each success after that adds a little. Where the endpoint names no time, or
-    its time does not help, the gate stays closed longer each time until a request passes.
-    Without 429s it never holds anyone.
-    """
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._in_flight = 0
-        self._most = float("inf")
-        self._open_at = 0.0
-        self._closed_in_a_row = 0
-
-    def enter(self, stopped: threading.Event) -> bool:
-        """Wait until one more request may start; return False where `stopped` is set instead."""
-        with self._changed:
-            while not stopped.is_set():
-                left = self._open_at - time.monotonic()
-                if left <= 0 and self._in_flight < self._most:
-                    break
-                self._changed.wait(min(left, 1.0) if left > 0 else 1.0)
-            if stopped.is_set():
-                return False
-            self._in_flight += 1
-            return True
-
-    def leave(self, *, passed: bool) -> None:
-        """Count a request as ended that met no limit.
-
-        Args:
-            passed: Whether it was answered; another failure says nothing of limits.
-        """
-        with self._changed:
-            if passed:
-                self._closed_in_a_row = 0
-                if self._most != float("inf"):
-                    self._most += 1.0 / self._most
-            self._in_flight -= 1
-            self._changed.notify_all()
-
-    def limited(self, asked: float | None) -> None:
-        """Count a request as ended that the endpoint refused as too many.
-
-        Args:
-            asked: Seconds it asked to wait; None where it named none.
-        """
-        with self._changed:
-            now = time.monotonic()
-            # Those that were sent together meet the limit together: only the first counts.
-            if now >= self._open_at:
-                self._most = max(1.0, min(self._most, self._in_flight) / 2)
-                self._closed_in_a_row += 1
-                pause = asked
-                if asked is None or self._closed_in_a_row > 1:
-                    pause = max(asked or 0.0, _backoff(self._closed_in_a_row))
-                self._open_at = now + (pause or 0.0)
-            elif asked is not None:
-                self._open_at = max(self._open_at, now + asked)
-            self._in_flight -= 1
-            self._changed.notify_all()
-
-
-def _backoff(attempts: int) -> float:
-    """Seconds to wait after so many attempts: twice as long each time, drawn apart."""
-    longest: float = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(attempts - 1, 16))
-    return random.uniform(0.5, 1.0) * longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +206,7 @@ class Client:
             return None
         if failure.kind == "idle":
             return 0.0  # a kept-alive connection went stale; a fresh one costs nothing to try
-        own = _backoff(attempts)
+        own = backoff(attempts)
         if failure.http_status == 429:
             own = min(own, LONGEST_LIMITED_WAIT)
         if failure.wait is None:

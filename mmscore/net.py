@@ -23,6 +23,7 @@ from functools import lru_cache
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from mmscore.errors import ConfigError
+from mmscore.wording import without_secrets
 
 CONNECT_TIMEOUT = 10.0
 """Seconds in which a TCP and TLS connection must stand."""
@@ -99,15 +100,6 @@ def parse_url(text: str) -> Url:
 
 _SENT_AS_IT_IS = "%!#$&'()*+,/:;=?@[]~"
 """RFC 3986's own characters; with `%` among them, what is encoded already stays as it is."""
-
-
-def without_secrets(url: str) -> str:
-    """`url` without user, password and query, which may hold a key: fit for files and messages."""
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        return url.partition("?")[0].rpartition("@")[2]
-    place, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
-    return f"{scheme}{separator}{place.rpartition('@')[2]}{slash}{path}"
 
 
 def is_loopback(host: str) -> bool:

@@ -24,6 +24,7 @@ from mmscore.sources import (
     FileSource,
     Roots,
     TextSource,
+    held_name,
     is_base64_of,
     mime_of,
 )
@@ -356,18 +357,19 @@ def _name(url: str) -> str:
 
 def _source(found: Found, where: str, roots: Roots) -> tuple[Source | None, str | None]:
     if found.data is not None:
-        name = found.data.name if isinstance(found.data, Cell) else where
-        return BytesSource(name, found.data), None
+        data = found.data
+        name = data.name if isinstance(data, Cell) else held_name(where, data)
+        return BytesSource(name, data), None
     if found.cell is not None:
         return TextSource(found.cell.name, found.cell), None
     url = text_of(found.url, where)
     if url.startswith(HTTP):
         return None, url
     if url.startswith("data:") and DATA_URI.match(url):
-        return TextSource(where, url), None
+        return TextSource(held_name(where, url), url), None
     file = FileSource(url, roots)
     if is_base64_of(found.kind, url) and not file.exists():
-        return TextSource(where, url), None
+        return TextSource(held_name(where, url), url), None
     return file, None
 
 

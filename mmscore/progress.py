@@ -15,11 +15,7 @@ _WIDTH = 24
 
 
 class Teller:
-    """Writes progress to a stream, no more often than its form asks for.
-
-    A stream that fails, because its reader has gone or its disk is full, is not written to again:
-    a run that is paid for does not end because nobody watches it.
-    """
+    """Writes progress to a stream, no more often than its form asks for."""
 
     def __init__(self, form: str, stream: TextIO) -> None:
         """Choose the form: `auto` is a bar on a terminal and lines elsewhere."""
@@ -32,7 +28,6 @@ class Teller:
         self._last = time.monotonic() if form != "bar" else 0.0
         self._told = -1
         self._open = False
-        self._gone = False
 
     def tell(self, progress: Progress) -> None:
         """Show where the run is, if it is time to."""
@@ -43,10 +38,11 @@ class Teller:
         self._last = now
         self._told = progress.done
         if self._form == "bar":
-            self._write(f"\r\x1b[K{self._words(progress)}")
+            self._stream.write(f"\r\x1b[K{self._words(progress)}")
             self._open = True
         else:
-            self._write(self._words(progress) + "\n")
+            self._stream.write(self._words(progress) + "\n")
+        self._stream.flush()
 
     def fetching(self, what: str, done: int, total: int | None) -> None:
         """Show how far a download is, if it is time to."""
@@ -58,36 +54,29 @@ class Teller:
             f"{100 * done // total}% of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
         )
         if self._form == "bar":
-            self._write(f"\r\x1b[Kfetching {what}: {share}")
+            self._stream.write(f"\r\x1b[Kfetching {what}: {share}")
             self._open = True
         elif self._form == "json":
             state = {"fetching": what, "bytes": done, "total": total}
-            self._write(json.dumps(state, ensure_ascii=False) + "\n")
+            self._stream.write(json.dumps(state, ensure_ascii=False) + "\n")
         else:
-            self._write(f"fetching {what}: {share}\n")
+            self._stream.write(f"fetching {what}: {share}\n")
+        self._stream.flush()
 
     def end(self) -> None:
         """Close the bar's line, so that what follows stands on its own."""
         if self._open:
-            self._write("\n")
+            self._stream.write("\n")
             self._open = False
 
     def notice(self, sentence: str) -> None:
         """Say one sentence between two states of the bar."""
         self.end()
         if self._form == "json":
-            self._write(json.dumps({"notice": sentence}, ensure_ascii=False) + "\n")
+            self._stream.write(json.dumps({"notice": sentence}, ensure_ascii=False) + "\n")
         else:
-            self._write(f"mmscore: {sentence}\n")
-
-    def _write(self, text: str) -> None:
-        if self._gone:
-            return
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (OSError, ValueError):  # ValueError: it was closed
-            self._gone = True
+            self._stream.write(f"mmscore: {sentence}\n")
+        self._stream.flush()
 
 
 def _rate(progress: Progress) -> tuple[float, float | None]:

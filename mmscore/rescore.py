@@ -14,7 +14,7 @@ from mmscore.arguments import asked
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config import DEFAULT_CONCURRENCY
 from mmscore.judge_config import JudgeConfig
-from mmscore.recording import replied, sample_of, score_record
+from mmscore.recording import replied, reply_of, sample_of, score_record
 from mmscore.result import Result, reported, versions
 
 if TYPE_CHECKING:
@@ -46,13 +46,16 @@ def rescore(
         EndpointError: A judge does not answer.
         StorageError: The folder cannot be written, or another process is writing it.
     """
-    record = journal.read_json(folder / journal.RUN)
+    record = journal.read_run(folder)
     config = record["config"]
     benchmark = asked(record)
     args = config.get("dataset_args", {}).get(benchmark.name, {})
     workers = concurrency or config.get("eval_batch_size") or DEFAULT_CONCURRENCY
     record["benchmark"]["metrics"], record["judge"] = [*benchmark.metrics], None
     with ExitStack() as open_things:
+        # A run that is still writing would go on into the file that is about to be replaced.
+        predictions = journal.AppendFile(folder / journal.PREDICTIONS, notice)
+        open_things.enter_context(closing(predictions))
         judges, at_once = None, False
         if judge is not None or config.get("judge"):
             judges, at_once = _panel(record, benchmark, folder, judge, open_things, notice, workers)
@@ -101,7 +104,7 @@ def recorded_judge(folder: Path) -> dict[str, Any] | None:
     Raises:
         DataError: The folder holds no run.
     """
-    judge: dict[str, Any] | None = journal.read_json(folder / journal.RUN)["config"].get("judge")
+    judge: dict[str, Any] | None = journal.read_run(folder)["config"].get("judge")
     return judge
 
 
@@ -111,7 +114,8 @@ def _scored(
     judges: Panel | None,
     prediction: Mapping[str, Any],
 ) -> bytes:
-    sample, repeat, reply = sample_of(prediction), prediction["repeat"], prediction["reply"]
+    sample, (_, repeat) = sample_of(prediction), journal.key(prediction)
+    reply = reply_of(prediction)
     return journal.encode(score_record(benchmark, sample, repeat, reply, keep, judges))
 
 

@@ -20,7 +20,7 @@ from mmscore.client import Client, hint_for
 from mmscore.errors import DataError, EndpointError, HubError
 from mmscore.journal import AppendFile, Key
 from mmscore.judging import Panel
-from mmscore.recording import prediction_record, score_record
+from mmscore.recording import prediction_record, reply_of, score_record
 from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
 from mmscore.wire import Attachment, Request, build_request, media_of
 
@@ -82,8 +82,8 @@ class Asking:
         filter: What happens to a reply before it is parsed.
         predictions: Where replies are written.
         scores: Where scores are written.
-        earlier: What need not be asked again.
         concurrency: Requests in flight.
+        earlier: What need not be asked again.
         judges: Who is asked about a reply after the rule; None where nobody is.
         drop_downloads: Ends what is being fetched of the data, when the user stops the run.
     """
@@ -95,10 +95,20 @@ class Asking:
     filter: Callable[[str], str]
     predictions: AppendFile
     scores: AppendFile
-    earlier: Earlier
     concurrency: int
+    earlier: Earlier = field(default_factory=Earlier)
     judges: Panel | None = None
     drop_downloads: Callable[[], None] = lambda: None
+
+    def request(self, sample: Sample) -> tuple[Request, list[Attachment]]:
+        """The request for a sample and the media in it, which are read for that.
+
+        Raises:
+            DataError: A medium is gone, broken or cannot be sent.
+        """
+        media = [self.attach(medium) for medium in media_of(sample.messages)]
+        model = self.client.service.model
+        return build_request(model, sample.messages, media, self.options), media
 
 
 @contextmanager
@@ -143,6 +153,8 @@ class Run:
         self._take_lock = threading.Lock()
         self._count_lock = threading.Lock()
         self._stopping = threading.Event()
+        self._working = max(1, min(asking.concurrency, total))
+        self._ended = threading.Event()
         self._error: BaseException | None = None
         self._answered = False
         self._failures_in_a_row = 0
@@ -156,10 +168,9 @@ class Run:
             MmscoreError: The data or the run's folder failed.
             KeyboardInterrupt: Asked to stop; what was in flight has been finished and written.
         """
-        count = max(1, min(self.asking.concurrency, self.progress.total))
         threads = [
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
-            for number in range(count)
+            for number in range(self._working)
         ]
         interrupted = self._start_and_wait(threads)
         self.progress.seconds = time.monotonic() - self._started
@@ -193,9 +204,9 @@ class Run:
                 while answered < interruptions:
                     answered += 1
                     self._interrupted(answered)
-                for thread in threads:
-                    while thread.is_alive():
-                        thread.join(_STOP_WAIT)
+                # Not `thread.join`: interrupted before Python 3.13, it takes a thread for ended.
+                while not self._ended.wait(_STOP_WAIT):
+                    pass
                 return interruptions > 0
             except KeyboardInterrupt:
                 interruptions += 1
@@ -220,6 +231,11 @@ class Run:
                 self._one(*item)
         except BaseException as error:
             self._stop(error)
+        finally:
+            with self._count_lock:
+                self._working -= 1
+                if self._working == 0:
+                    self._ended.set()
 
     def _stop(self, error: BaseException) -> None:
         with self._count_lock:
@@ -238,10 +254,7 @@ class Run:
             self._record(index, sample, repeat, reply, None, ())
             return
         try:
-            attachments = [asking.attach(medium) for medium in media_of(sample.messages)]
-            request = build_request(
-                asking.client.service.model, sample.messages, attachments, asking.options
-            )
+            request, attachments = asking.request(sample)
         except DataError as error:
             reply = Reply(status="bad_media", error=error.message)
             self._record(index, sample, repeat, reply, None, ())
@@ -260,11 +273,11 @@ class Run:
         prediction = earlier.predictions.get(key)
         if prediction is None:
             return False
-        if prediction["request"] != request.hash:
+        if prediction.get("request") != request.hash:
             with self._count_lock:
                 self.changed += 1
             return False
-        score = self._score(sample, repeat, prediction["reply"])
+        score = self._score(sample, repeat, reply_of(prediction))
         if score != earlier.scores.get(key):
             self.asking.scores.append(score)
         self._count(prediction["status"], score["metrics"], kept=True)

@@ -70,7 +70,7 @@ def test_what_is_no_url_is_told(given: str) -> None:
 
 
 def test_the_route_of_text_completions_is_told() -> None:
-    with pytest.raises(ConfigError, match="no image"):
+    with pytest.raises(ConfigError, match="no images"):
         completions_url("http://h/v1/completions")
 
 

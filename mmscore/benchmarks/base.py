@@ -99,6 +99,8 @@ class Benchmark:
         parse: Reads the answer out of a reply.
         score: Metric name -> value in 0..1; empty where the sample cannot be scored.
         file: The Python file it is defined in, if it is the user's own.
+        understood: Whether a column of the user's own file means something; None where the data
+            are published ones.
     """
 
     name: str
@@ -115,3 +117,4 @@ class Benchmark:
     parse: Callable[[str, Sample], Extracted]
     score: Callable[[str | None, Sample], Mapping[str, float]]
     file: Path | None = None
+    understood: Callable[[str], bool] | None = None

@@ -301,4 +301,5 @@ BENCHMARK = Benchmark(
     samples=samples,
     parse=parse,
     score=score,
+    understood=understood,
 )

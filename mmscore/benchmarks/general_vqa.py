@@ -166,4 +166,5 @@ BENCHMARK = Benchmark(
     samples=samples,
     parse=parse,
     score=score,
+    understood=understood,
 )

@@ -15,7 +15,7 @@ from string import ascii_uppercase
 from mmscore.answers import read_option
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft
-from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, unscored
+from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, understood, unscored
 from mmscore.errors import ConfigError, DataError
 from mmscore.prompts import fill
 from mmscore.records import Extracted, Media, Message, Sample
@@ -111,4 +111,5 @@ BENCHMARK = Benchmark(
     samples=samples,
     parse=parse,
     score=score,
+    understood=understood,
 )

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from string import ascii_uppercase
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.benchmarks.own_data import Draft, subset_files
@@ -31,6 +32,10 @@ from mmscore.wording import shown
 GROUPS = ("category", "l2-category", "split")
 """The columns by which a report is broken down."""
 
+COLUMNS = frozenset(
+    {"index", "question", "answer", "image", "image_path", "hint", *GROUPS, *ascii_uppercase}
+)
+
 POINTER_CHARACTERS = 64
 """An `image` of so many characters or fewer is the index of the row whose image it shows."""
 
@@ -42,6 +47,11 @@ _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*([,\]])""")
 
 Content = str | Cell
 """What a cell holds, or where it does."""
+
+
+def understood(column: str) -> bool:
+    """Whether a column of this name means something in such a table."""
+    return column in COLUMNS
 
 
 @dataclass(frozen=True, slots=True)

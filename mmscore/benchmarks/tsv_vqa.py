@@ -14,7 +14,7 @@ from functools import partial
 from mmscore.answers import normalize_answer
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft
-from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, unscored
+from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, understood, unscored
 from mmscore.errors import ConfigError
 from mmscore.prompts import fill
 from mmscore.records import Extracted, Media, Message, Sample
@@ -101,4 +101,5 @@ BENCHMARK = Benchmark(
     samples=samples,
     parse=parse,
     score=score,
+    understood=understood,
 )

@@ -23,8 +23,8 @@ LARGE_STRING = re.compile(
 
 Between two strings JSON has one of `,:[]{}`, so what fits is one string or the end of one."""
 
-BEGINS_AS_MEDIA = re.compile(r"data:|[A-Za-z0-9+/_-]{64}")
-"""How large strings begin that are left in the file; prose is read at once."""
+BEGINS_AS_MEDIA = re.compile(r"data:|\s*\[|[A-Za-z0-9+/_-]{64}")
+"""How large strings begin that are left in the file, lists in JSON text too; prose is not."""
 
 _MARK = "\x7fcell "
 """With a number, what stands for a string taken out; should a text say so too, all is put back."""
@@ -117,7 +117,9 @@ def read_jsonl(path: Path, want: Want) -> Iterator[Row]:
             except DataError as error:
                 want.bad_row(error)
                 continue
-            yield Row(_kept(values, want), path, line.number)
+            number = line.number
+            del line  # it may be large, and whoever takes the row may take their time
+            yield Row(_kept(values, want), path, number)
 
 
 def _kept(values: dict[str, object], want: Want) -> dict[str, object]:

@@ -57,6 +57,8 @@ class Dialect:
         """The index behind the first quote that opens a cell at or after `at`, -1 if none does."""
         if at == 0 and raw.startswith(b'"'):
             return 1
+        if b'"' not in raw:  # one byte is found ten times faster than two
+            return -1
         found = raw.find(self.opening, at)
         return found if found < 0 else found + len(self.opening)
 
@@ -133,11 +135,14 @@ def _read_table(path: Path, want: Want, dialect: Dialect) -> Iterator[Row]:
         for line in file:
             if _is_blank(line.raw, dialect, len(names)):
                 continue
+            number = line.number
             try:
-                record = _whole(line, file, dialect, len(names))
-                yield Row(_values(record, dialect, names, want), path, line.number)
+                values = _values(_whole(line, file, dialect, len(names)), dialect, names, want)
             except DataError as error:
                 want.bad_row(error)
+                continue
+            del line  # it may be large, and whoever takes the row may take their time
+            yield Row(values, path, number)
 
 
 def _is_blank(raw: bytes, dialect: Dialect, width: int) -> bool:

@@ -11,6 +11,9 @@ from mmscore.errors import DataError
 RECORD_BYTES = 1 << 29
 """The longest record of a text file, 512 MiB; a longer one is a damaged file."""
 
+BUFFER_BYTES = 1 << 18
+"""How much is read at once; long lines are put together of so large pieces."""
+
 BOM = b"\xef\xbb\xbf"
 
 NOT_TEXT = {
@@ -192,7 +195,7 @@ def _open(path: Path) -> BinaryIO:
         what = "UTF-16 text without a byte order mark, or binary data"
     if what is not None:
         raise DataError(f"`{path}` is {what}, expected UTF-8 text", hint="save it as UTF-8")
-    file = path.open("rb")
+    file = path.open("rb", buffering=BUFFER_BYTES)
     file.seek(len(BOM) if head.startswith(BOM) else 0)
     return file
 
