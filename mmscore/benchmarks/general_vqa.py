@@ -33,7 +33,6 @@ from mmscore.sources import Roots
 from mmscore.wording import what
 
 SPLIT = "test"
-EXTRA = frozenset({"strict", "split"})
 
 LATE = MEDIA_COLUMNS | {"messages"}
 """The columns whose large cells stay in the data file until they are sent."""
@@ -50,7 +49,7 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """Yield the records of each subset, in file order.
 
     Raises:
-        ConfigError: An option this benchmark has no use for.
+        ConfigError: A prompt template is given, which these questions have no use for.
         DataError: A file is missing or damaged; with the option `strict`, a record is bad.
     """
     if options.prompt_template is not None:
@@ -58,9 +57,6 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
             "`general_vqa` asks the messages as they are and has no prompt template",
             hint="put the words into the messages, or use --system",
         )
-    unknown = sorted(options.extra.keys() - EXTRA)
-    if unknown:
-        raise ConfigError(f"`general_vqa` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
     return own_samples(files, options, SPLIT, draft, LATE)
 
 
@@ -163,6 +159,7 @@ BENCHMARK = Benchmark(
     groups=(),
     prompt={},
     scorer="bleu-rouge/1",
+    extra=("strict", "split"),
     samples=samples,
     parse=parse,
     score=score,
