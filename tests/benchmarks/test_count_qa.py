@@ -15,7 +15,7 @@ from support import ROOT, run_cli
 from mmscore.benchmarks import BENCHMARKS, count_qa
 from mmscore.benchmarks.base import Options
 from mmscore.errors import DataError
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.records import Media, Sample, Text
 
 SAMPLES = ROOT / "data" / "samples" / "count_qa"

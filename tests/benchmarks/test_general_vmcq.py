@@ -14,7 +14,7 @@ from support import ROOT, run_cli
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vmcq import BENCHMARK, read_options, right_labels, samples
 from mmscore.errors import ConfigError, DataError
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.prompts import CHINESE_SINGLE_ANSWER_COT, SINGLE_ANSWER_COT
 from mmscore.records import Sample, Text
 from mmscore.wire import media_of

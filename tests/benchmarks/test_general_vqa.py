@@ -15,7 +15,7 @@ from support import ROOT, run_cli
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vqa import BENCHMARK, METRICS, samples, understood
 from mmscore.errors import ConfigError, DataError
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.metrics import BLEU_KEYS, ROUGE_KEYS
 from mmscore.records import Sample, Text
 from mmscore.wire import media_of
