@@ -125,16 +125,18 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
         )
     if found.problems and not skip_bad_media:
         raise DataError(
-            f"{len(found.problems)} records of {place} cannot be asked:\n{_lines(found.problems)}",
+            f"{len(found.problems)} record{'s' * (len(found.problems) > 1)} of {place} cannot be "
+            f"asked:\n{_lines(found.problems)}",
             hint="correct the data, or run the rest with --skip-bad-media",
         )
     if found.missing and not skip_bad_media:
         spoiled = sum(len(ids) for ids in found.missing.values())
+        where = "name their folder with --media-root" if found.tried else "complete the data"
         raise DataError(
             f"{len(found.missing)} media of {spoiled} samples cannot be found: "
             f"{', '.join(f'`{name}`' for name in found.missing)}"
             f"{f'; {found.tried}' if found.tried else ''}",
-            hint="complete the data, or run the rest with --skip-bad-media",
+            hint=f"{where}, or run the rest with --skip-bad-media",
         )
 
 

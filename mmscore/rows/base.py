@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from mmscore.errors import DataError
+from mmscore.wording import shown
 
 LATE_BYTES = 4096
 """Cells up to this many bytes are always read at once; a handle would not be smaller."""
 
 HEAD_BYTES = 256
 """How much of a text that is left in its file is kept, to tell what it holds."""
+
+_LISTED = 8
+"""How many columns an error lists."""
 
 LINE_FORMATS = frozenset({".jsonl", ".csv", ".tsv"})
 """The formats whose rows are found by line."""
@@ -102,13 +106,19 @@ def require_columns(names: Iterable[str], found: Iterable[str], place: str) -> N
     """
     found = list(found)
     for name in names:
-        if name in found:
-            continue
-        folded = {other.strip().casefold(): other for other in found}
-        near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
-        hint = f"did you mean `{folded[near[0]]}`?" if near else None
-        columns = ", ".join(f"`{other}`" for other in found) or "none"
-        raise DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
+        if name not in found:
+            raise missing_column(name, found, place)
+
+
+def missing_column(name: str, found: Iterable[str], place: str) -> DataError:
+    """The error that names a missing column, those there are, and of them the nearest."""
+    found = list(found)
+    folded = {other.strip().casefold(): other for other in found}
+    near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
+    hint = f"did you mean {shown(folded[near[0]])}?" if near else None
+    columns = ", ".join(shown(other) for other in found[:_LISTED]) or "none"
+    columns += f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
 
 
 PART = re.compile(r"(?P<split>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?:-[0-9a-f]+)?")
