@@ -34,7 +34,7 @@ from mmscore.prompts import (
 from mmscore.records import Extracted, Message, Sample
 from mmscore.rows import missing_column, require_columns
 from mmscore.sources import Roots
-from mmscore.wording import shown, text_of, what
+from mmscore.wording import nearest_hint, shown, text_of, what
 
 SPLIT = "val"
 EXTRA = frozenset({"strict", "split", "multiple", "language"})
@@ -60,7 +60,10 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """
     unknown = sorted(options.extra.keys() - EXTRA)
     if unknown:
-        raise ConfigError(f"`general_vmcq` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
+        raise ConfigError(
+            f"`general_vmcq` has no option `{unknown[0]}`",
+            hint=nearest_hint(unknown[0], sorted(EXTRA)),
+        )
     language = options.extra.get("language", "en")
     if language not in ("en", "zh"):
         raise ConfigError(f"language is {shown(language)}, expected en or zh")
@@ -96,7 +99,8 @@ def draft(
     """
     media = columns_of(record)
     options = read_options(record)
-    require_columns(("question", "answer"), record, "the row")
+    if "question" not in record or "answer" not in record:
+        require_columns(("question", "answer"), record, "the record")
     if not "".join(options).isascii():
         for label, option in zip(choice_labels(len(options)), options, strict=True):
             text_of(option, f"option {label}")
@@ -106,6 +110,8 @@ def draft(
     multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
     target, unscored = only_answer(answers)
+    if len(answers) > 1:
+        unscored = [f"{sentence} (--multiple compares sets)" for sentence in unscored]
     doubts = [*_option_doubts(options)]
     try:
         labels = right_labels(answers, options, multiple=multiple)

@@ -30,7 +30,7 @@ from mmscore.placeholders import (
 from mmscore.records import Extracted, Sample
 from mmscore.rows import Cell, json_with_cells, missing_column
 from mmscore.sources import Roots
-from mmscore.wording import what
+from mmscore.wording import nearest_hint, what
 
 SPLIT = "test"
 EXTRA = frozenset({"strict", "split"})
@@ -60,7 +60,10 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
         )
     unknown = sorted(options.extra.keys() - EXTRA)
     if unknown:
-        raise ConfigError(f"`general_vqa` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
+        raise ConfigError(
+            f"`general_vqa` has no option `{unknown[0]}`",
+            hint=nearest_hint(unknown[0], sorted(EXTRA)),
+        )
     return own_samples(files, options, SPLIT, draft, LATE)
 
 
@@ -73,7 +76,7 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
     messages = _messages(record)
     doubts: tuple[DataError, ...] = ()
     if "messages" not in record:
-        doubts = (missing_column("messages", record, "the row"),)
+        doubts = (missing_column("messages", record, "the record"),)
         messages = []
     elif not isinstance(messages, list) or not messages:
         found = "an empty list" if messages == [] else what(messages)

@@ -155,8 +155,8 @@ def test_a_bad_record_is_named(tmp_path: Path, change: dict[str, Any], expected:
 @pytest.mark.parametrize(
     ("missing", "written", "said"),
     [
-        ("question", "qestion", "the row has no column `question`, found `qestion`, "),
-        ("answer", "Answer ", "the row has no column `answer`, found `Answer `, "),
+        ("question", "qestion", "the record has no column `question`, found `qestion`, "),
+        ("answer", "Answer ", "the record has no column `answer`, found `Answer `, "),
         ("options", "option", "no options: "),
     ],
 )
