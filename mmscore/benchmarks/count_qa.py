@@ -19,7 +19,7 @@ from mmscore.benchmarks.base import Benchmark, Dataset, Files, Options
 from mmscore.errors import DataError
 from mmscore.prompts import fill
 from mmscore.records import Extracted, Media, Message, Sample, Source, Text
-from mmscore.rows import Cell, Row, read, require_columns
+from mmscore.rows import Cell, Row, read, require_columns, split_parts
 from mmscore.sources import BytesSource, FileSource, Roots
 from mmscore.wording import shown
 
@@ -46,17 +46,25 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     all files of the split.
 
     Raises:
-        DataError: A table is missing or damaged, lacks a column, or a row's questions and answers
-            do not fit together.
+        DataError: A table or a part of the split is missing or damaged, lacks a column, or a
+            row's questions and answers do not fit together.
     """
     row = 0
-    for table in files.matching(TABLES):
+    for table in _tables(files):
         for record in read(files.path(table), late=("image",)):
             if record.number == 1:
                 require_columns(NEEDED, record, f"`{record.path}`")
             row += 1
             source = _source(record, files, table, options)
             yield from _of_row(record, row, Media("image", source), options)
+
+
+def _tables(files: Files) -> list[str]:
+    """The split's tables in order, all of them; or the one that the user named."""
+    tables = files.matching(TABLES)
+    if files.single is not None:
+        return tables
+    return split_parts(tables, "test", files.name) or tables
 
 
 def _of_row(record: Row, row: int, image: Media, options: Options) -> Iterator[Sample]:
