@@ -135,11 +135,12 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
         )
     if found.missing and not skip_bad_media:
         spoiled = [one for ids in found.missing.values() for one in ids]
+        folder = "name the folder of the media with --media-root, " if found.tried else ""
         raise DataError(
             f"{_count(found.missing, 'medium', 'media')} of {_count(spoiled, 'sample', 'samples')} "
             f"cannot be found: {', '.join(map(_quoted, found.missing))}"
             f"{f'; {found.tried}' if found.tried else ''}",
-            hint="complete the data, or run the rest with --skip-bad-media",
+            hint=f"complete the data, {folder}or run the rest with --skip-bad-media",
         )
 
 

@@ -30,7 +30,7 @@ from mmscore.prompts import (
     template_language,
 )
 from mmscore.records import Extracted, Message, Sample
-from mmscore.rows import require_columns
+from mmscore.rows import missing_column, require_columns
 from mmscore.sources import Roots
 from mmscore.wording import shown, text_of, what
 
@@ -144,7 +144,8 @@ def _lettered(record: Mapping[str, Any]) -> list[str]:
     filled = [letter for letter in LETTERS if record.get(letter) not in (None, "")]
     if not filled:
         raise DataError(
-            "no options: neither a column `options` nor columns `A`, `B` ... are filled"
+            "no options: neither a column `options` nor columns `A`, `B` ... are filled",
+            hint=None if "options" in record else missing_column("options", record, "").hint,
         )
     expected = list(LETTERS[: len(filled)])
     if filled != expected:

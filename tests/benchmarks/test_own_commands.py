@@ -188,7 +188,12 @@ BAD: list[tuple[str, tuple[str, str], Any, list[str]]] = [
         asking("<audio 1>", audio_1="a.ogg", audio_1_format="ogg"),
         ["`audio_1` has format `ogg`, expected one of mp3, wav", "inferred"],
     ),
-    ("gone", OPEN, asking("<image 1>", image_1="x.png"), ["1 medium of 1 sample", "tried `"]),
+    (
+        "gone",
+        OPEN,
+        asking("<image 1>", image_1="x.png"),
+        ["1 medium of 1 sample", "tried `", "--media-root"],
+    ),
     ("NUL in a path", OPEN, asking("<image 1>", image_1="a\0.png"), ["`a\\x00.png`"]),
     ("broken", OPEN, '{"messages": [}\n', ["line 1 column 15 (byte 14) is not JSON"]),
     ("JSON", OPEN, '[{"messages": 1},\n{}]', ["name the file `.json`"]),
