@@ -13,7 +13,7 @@ from typing import Any
 
 from mmscore import process
 from mmscore.errors import Exit, MmscoreError
-from mmscore.options import judge_values, parse, parser, task_values
+from mmscore.options import filters_of, judge_values, parse, parser, task_values
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -217,7 +217,13 @@ def _score(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.target)
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     judge = judge_values(given, recorded_judge(folder))
-    result = rescore(folder, judge, concurrency=arguments.concurrency, notice=_say)
+    result = rescore(
+        folder,
+        judge,
+        filters_of(arguments),
+        concurrency=arguments.concurrency,
+        notice=_say,
+    )
     _show(result, arguments)
     return result.exit_code
 
@@ -229,7 +235,14 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
     task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
     columns = Columns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
-    result = score_elsewhere(task, replies, columns, partial=arguments.partial)
+    result = score_elsewhere(
+        task,
+        replies,
+        columns,
+        partial=arguments.partial,
+        concurrency=arguments.concurrency,
+        notice=_say,
+    )
     _show(result, arguments)
     return result.exit_code
 
