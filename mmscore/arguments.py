@@ -69,9 +69,14 @@ def extra_options(benchmark: Benchmark, args: Mapping[str, Any]) -> dict[str, An
     """The options only this benchmark knows; EvalScope's `eval_split` is one of the user's sets.
 
     Raises:
-        ConfigError: The split of a published data set is to be another.
+        ConfigError: An option or another split of a published data set, which has neither.
     """
     extra = dict(args.get("extra_params") or {})
+    if extra and benchmark.dataset is not None:
+        raise ConfigError(
+            f"`{benchmark.name}` has no option `{next(iter(extra))}`",
+            hint="sets of your own have options: general_vqa, general_vmcq, tsv_vqa",
+        )
     if "eval_split" in args:
         if benchmark.dataset is not None:
             raise ConfigError(f"`eval_split` of `{benchmark.name}` cannot be chosen")

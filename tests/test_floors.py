@@ -23,8 +23,8 @@ FLOORS = (
     ),
     (
         "words out, judgement in",
-        "prompts placeholders messages wire attach replies answers matching filters metrics scoring"
-        " stats gate client verdicts judge",
+        "prompts formats placeholders messages wire attach replies answers matching filters"
+        " metrics scoring stats gate client verdicts judge",
     ),
     (
         "benchmarks",

@@ -32,8 +32,9 @@ from mmscore.prompts import (
     template_language,
 )
 from mmscore.records import Extracted, Message, Sample
+from mmscore.rows import require_columns
 from mmscore.sources import Roots
-from mmscore.wording import shown, text_of, what
+from mmscore.wording import nearest_hint, shown, text_of, what
 
 SPLIT = "val"
 EXTRA = frozenset({"strict", "split", "multiple", "language"})
@@ -59,7 +60,10 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """
     unknown = sorted(options.extra.keys() - EXTRA)
     if unknown:
-        raise ConfigError(f"`general_vmcq` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
+        raise ConfigError(
+            f"`general_vmcq` has no option `{unknown[0]}`",
+            hint=nearest_hint(unknown[0], sorted(EXTRA)),
+        )
     language = options.extra.get("language", "en")
     if language not in ("en", "zh"):
         raise ConfigError(f"language is {shown(language)}, expected en or zh")
@@ -95,9 +99,8 @@ def draft(
     """
     media = columns_of(record)
     options = read_options(record)
-    for name in ("question", "answer"):
-        if name not in record:
-            raise DataError(f"no column `{name}`")
+    if "question" not in record or "answer" not in record:
+        require_columns(("question", "answer"), record, "the record")
     if not "".join(options).isascii():
         for label, option in zip(choice_labels(len(options)), options, strict=True):
             text_of(option, f"option {label}")
@@ -107,6 +110,8 @@ def draft(
     multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
     target, unscored = only_answer(answers)
+    if len(answers) > 1:
+        unscored = [f"{sentence} (--multiple compares sets)" for sentence in unscored]
     doubts = [*_option_doubts(options)]
     try:
         labels = right_labels(answers, options, multiple=multiple)
@@ -258,7 +263,7 @@ def _no_label(name: str, options: Sequence[str], labels: Sequence[str]) -> DataE
             )
     return DataError(
         f"`answer` {shown(name)} is no label of the {len(options)} options ({span})",
-        hint="answers are labels: A to Z, then 1, 2, 3 ...; several need the option `multiple`",
+        hint="answers are labels: A to Z, then 1, 2, 3 ...; several need --multiple",
     )
 
 

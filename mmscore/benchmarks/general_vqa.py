@@ -30,7 +30,7 @@ from mmscore.placeholders import (
 from mmscore.records import Extracted, Sample
 from mmscore.rows import Cell, json_with_cells
 from mmscore.sources import Roots
-from mmscore.wording import what
+from mmscore.wording import nearest_hint, what
 
 SPLIT = "test"
 EXTRA = frozenset({"strict", "split"})
@@ -60,7 +60,10 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
         )
     unknown = sorted(options.extra.keys() - EXTRA)
     if unknown:
-        raise ConfigError(f"`general_vqa` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
+        raise ConfigError(
+            f"`general_vqa` has no option `{unknown[0]}`",
+            hint=nearest_hint(unknown[0], sorted(EXTRA)),
+        )
     return own_samples(files, options, SPLIT, draft, LATE)
 
 
