@@ -56,9 +56,7 @@ def _guarded(argv: Sequence[str], out: process.Sturdy) -> int:
         if debug:
             raise
         _say(f"error: {error.message}")
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        for note in getattr(error, "__notes__", ()):
+        for note in getattr(error, "__notes__", ()):  # the hint is the first
             print(note, file=sys.stderr)
         return _told(argv, out, error.message, error.exit_code, hint=error.hint, error=error)
     except Exception as error:
@@ -81,7 +79,7 @@ def _told(
 ) -> int:
     """The exit code; under --json an error is JSON too, so that a reader always gets some."""
     if "--json" in argv and not out.written:
-        notes = list(getattr(error, "__notes__", ()))
+        notes = [note for note in getattr(error, "__notes__", ()) if note != f"hint: {hint}"]
         words = {"message": message, "hint": hint, "notes": notes, "exit_code": int(code)}
         print(json.dumps({"error": words}, ensure_ascii=False, indent=2))
     return code
