@@ -67,7 +67,7 @@ class Attacher:
             self._links.stop()
 
     def attach(self, medium: Media) -> Attachment:
-        """Return what is sent for `medium`.
+        """What is sent for `medium`.
 
         Raises:
             DataError: Its bytes cannot be found or must not be sent.

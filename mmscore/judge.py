@@ -133,14 +133,14 @@ def prompt_of(config: JudgeConfig) -> Prompt:
     contract = config.contract
     if contract.score_type == "numeric":
         form: Contract = Rating()
-        built_in = RATING
+        name, template = "rating", RATING
     else:
         form = Labels(contract.score_mapping or DEFAULT_MAPPING)
-        built_in = GRADING + "\n".join(_label_line(*pair) for pair in _best_first(form.scores))
-    name = "custom" if contract.prompt_template else {"numeric": "rating"}.get(
-        contract.score_type, "grading"
-    )  # fmt: skip
-    return Prompt(contract.prompt_template or built_in, contract.system_prompt, form, name)
+        lines = [_label_line(*pair) for pair in _best_first(form.scores)]
+        name, template = "grading", GRADING + "\n".join(lines)
+    if contract.prompt_template:
+        name, template = "custom", contract.prompt_template
+    return Prompt(template, contract.system_prompt, form, name)
 
 
 def _best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:

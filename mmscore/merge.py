@@ -13,8 +13,7 @@ from mmscore.config import parse_shard
 from mmscore.errors import DataError
 from mmscore.report.folder import Run, Whole, load
 from mmscore.result import Result, reported
-
-_LISTED = 8
+from mmscore.wording import listed
 
 
 def merge(folders: Sequence[Path], out: Path) -> Result:
@@ -78,7 +77,7 @@ def _check_shards(runs: Sequence[Run]) -> None:
     missing = [f"{part}/{total}" for part in range(1, total + 1) if part not in places]
     if missing or not runs:
         raise DataError(
-            f"{len(missing)} of {total} shards are missing: {_listing(missing)}",
+            f"{len(missing)} of {total} shards are missing: {listed(missing)}",
             hint=f"run it: --shard {missing[0]}" if missing else None,
         )
 
@@ -135,14 +134,9 @@ def _check_apart(runs: Sequence[Run]) -> None:
         for line in run.lines:
             before = seen.setdefault(line.key, run.directory)
             if before != run.directory:
-                twice.append(f"{line.id}` in `{before}` and `{run.directory}")
+                twice.append(f"`{line.id}` in `{before}` and `{run.directory}`")
     if twice:
-        raise DataError(f"{len(twice)} samples are in two shards: {_listing(twice)}")
-
-
-def _listing(names: Sequence[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_LISTED])
-    return shown + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+        raise DataError(f"{len(twice)} samples are in two shards: {listed(twice, mark='')}")
 
 
 def _record(runs: Sequence[Run]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
 
 
 def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
-    """Return the plan of one benchmark.
+    """The plan of one benchmark.
 
     Raises:
         ConfigError: The benchmark or one of its subsets is unknown, or no sample is selected.
@@ -109,7 +109,7 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
 
 
 def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False) -> Plan:
-    """Return the plan of one benchmark, whatever is wrong with its samples.
+    """The plan of one benchmark, whatever is wrong with its samples.
 
     Args:
         task: The task.

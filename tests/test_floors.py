@@ -15,7 +15,7 @@ import pytest
 from support import ROOT
 
 FLOORS = (
-    ("words", "constants errors wording records judge_config evalscope config"),
+    ("words", "constants errors wording literals records evalscope judge_config config"),
     (
         "bytes in",
         "net webfaults web ranges cache links archive ahead remote download repository local hub"
@@ -23,7 +23,7 @@ FLOORS = (
     ),
     (
         "words out, judgement in",
-        "prompts formats placeholders messages wire attach replies answers matching filters"
+        "prompts formats replies placeholders messages wire attach answers matching filters"
         " metrics scoring stats gate client verdicts judge",
     ),
     (
@@ -50,10 +50,10 @@ CORE = "mmscore._core"
 ONLY = {
     CORE: {
         *("archive", "remote", "rows", "sources", "media"),
-        *("placeholders", "answers", "scoring", "metrics", "__init__"),
+        *("answers", "scoring", "metrics"),
     },
     "requests": {"net", "web", "webfaults"},
-    "urllib3": {"net", "web", "webfaults"},
+    "urllib3": {"webfaults"},
     "certifi": {"net"},
     "http.client": {"net"},
     "PIL": {"media"},
@@ -172,6 +172,17 @@ def _speech(tree: ast.AST) -> Iterator[str]:
 @pytest.mark.parametrize("source", SOURCES, ids=module_of)
 def test_a_module_keeps_to_its_floor(source: Path) -> None:
     assert not faults(module_of(source), source.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ONLY)
+def test_whoever_may_import_it_does(name: str) -> None:
+    users = {
+        module_of(source).partition(".")[0]
+        for source in SOURCES
+        for target, _ in imports(ast.parse(source.read_text(encoding="utf-8")))
+        if is_under(target, name)
+    }
+    assert ONLY[name] == users, "a permission that nobody uses is an open door"
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=module_of)

@@ -188,8 +188,8 @@ def too_long(path: Path, number: int) -> DataError:
 
 def _open(path: Path) -> BinaryIO:
     """The file, open behind its byte order mark."""
-    with path.open("rb") as file:
-        head = file.read(32)
+    with path.open("rb") as start:
+        head = start.read(32)
     what = next((what for mark, what in NOT_TEXT.items() if head.startswith(mark)), None)
     if what is None and b"\0" in head[:4]:
         what = "UTF-16 text without a byte order mark, or binary data"

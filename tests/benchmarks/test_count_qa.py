@@ -102,6 +102,13 @@ def test_files_of_the_split_come_in_order_and_rows_count_on(tmp_path: Path) -> N
     assert len(samples(tmp_path / "data" / "test-00000-of-00002.parquet")) == 2
 
 
+def test_a_part_that_is_missing_is_named_unless_one_file_is_meant(tmp_path: Path) -> None:
+    table(tmp_path, row(), name="test-00001-of-00002")
+    with pytest.raises(DataError, match="1 of 2 parts of split `test`, part 00000 is missing"):
+        samples(tmp_path)
+    assert len(samples(tmp_path / "data" / "test-00001-of-00002.parquet")) == 1
+
+
 @pytest.mark.parametrize(
     ("bad", "words"),
     [

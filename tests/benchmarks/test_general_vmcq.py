@@ -117,7 +117,7 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"options": "[" * 5000}, "is neither a JSON list nor a Python list"),
     ({"options": "-" * 100_000 + "1"}, "is neither a JSON list nor a Python list"),
     ({"options": "1" + "+1" * 100_000}, "is neither a JSON list nor a Python list"),
-    ({"options": "['" + "a" * 300_000}, "is text of 300002 characters"),
+    ({"options": "['" + "a" * 300_000}, "is neither a JSON list nor a Python list"),
     ({"options": "{'b', 'a'}"}, "is a set, which has no order"),
     ({"options": {"a": 1}}, "`options` is an object, expected a list"),
     ({"options": None}, "no options"),
@@ -190,8 +190,6 @@ def test_the_prompt_can_be_replaced_and_spoken_in_chinese(tmp_path: Path) -> Non
 
 
 def test_options_of_no_use_are_said(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no option `multipel`"):
-        only(tmp_path, asking(), extra={"multipel": True})
     with pytest.raises(ConfigError, match="language is `de`, expected en or zh"):
         only(tmp_path, asking(), extra={"language": "de"})
 

@@ -190,8 +190,6 @@ def test_what_has_no_use_here_is_said(tmp_path: Path) -> None:
     file = write(tmp_path, asking("q"))
     with pytest.raises(ConfigError, match="no prompt template"):
         load(file, prompt_template="{question}")
-    with pytest.raises(ConfigError, match="no option `strickt`"):
-        load(file, extra={"strickt": True})
 
 
 def test_columns_understood() -> None:
