@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmscore import process
 from mmscore.errors import Exit, MmscoreError
-from mmscore.options import judge_values, parse, parser, task_values
+from mmscore.options import filters_of, judge_values, parse, parser, task_values
 
 if TYPE_CHECKING:
     from mmscore.benchmarks.base import Benchmark
@@ -63,9 +63,7 @@ def _guarded(argv: Sequence[str], out: process.Sturdy) -> int:
         if debug:
             raise
         _say(f"error: {error.message}")
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        for note in getattr(error, "__notes__", ()):
+        for note in getattr(error, "__notes__", ()):  # the hint is the first
             print(note, file=sys.stderr)
         return _told(argv, out, error.message, error.exit_code, hint=error.hint, error=error)
     except Exception as error:
@@ -88,7 +86,7 @@ def _told(
 ) -> int:
     """The exit code; under --json an error is JSON too, so that a reader always gets some."""
     if "--json" in argv and not out.written:
-        notes = list(getattr(error, "__notes__", ()))
+        notes = [note for note in getattr(error, "__notes__", ()) if note != f"hint: {hint}"]
         words = {"message": message, "hint": hint, "notes": notes, "exit_code": int(code)}
         print(json.dumps({"error": words}, ensure_ascii=False, indent=2))
     return code
@@ -222,7 +220,13 @@ def _score(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.target)
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     judge = judge_values(given, recorded_judge(folder))
-    result = rescore(folder, judge, concurrency=arguments.concurrency, notice=_say)
+    result = rescore(
+        folder,
+        judge,
+        filters_of(arguments),
+        concurrency=arguments.concurrency,
+        notice=_say,
+    )
     _show(result, arguments)
     return result.exit_code
 
@@ -234,7 +238,14 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
     task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
     columns = Columns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
-    result = score_elsewhere(task, replies, columns, partial=arguments.partial)
+    result = score_elsewhere(
+        task,
+        replies,
+        columns,
+        partial=arguments.partial,
+        concurrency=arguments.concurrency,
+        notice=_say,
+    )
     _show(result, arguments)
     return result.exit_code
 

@@ -1,4 +1,4 @@
-"""Replies that were made elsewhere, scored here: no network, no model.
+"""Replies that were made elsewhere, scored here: no model, and no network unless a judge is given.
 
 A file of replies is CSV, TSV, JSON or JSON Lines with a column of replies and, best, one of ids;
 without ids, replies are taken in the order of the data set. Predictions of an mmscore run and of an
@@ -17,11 +17,11 @@ from typing import Any, cast, get_args
 from mmscore import journal, planning, provenance, run
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError, DataError
-from mmscore.planning import Plan
-from mmscore.recording import prediction_record, score_record
-from mmscore.records import SCORED, Reply, Sample, Status
+from mmscore.recording import prediction_record
+from mmscore.records import Reply, Sample, Status
 from mmscore.replies import ReplyError, ThinkRule, read_completion
-from mmscore.result import Result, reported
+from mmscore.rescore import rescore
+from mmscore.result import Result
 from mmscore.rows import Row, read
 from mmscore.wording import listed, shown
 
@@ -70,19 +70,25 @@ def score_elsewhere(
     columns: Columns = Columns(),
     *,
     partial: bool = False,
+    concurrency: int | None = None,
+    notice: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """Score a file of replies to one benchmark; write a run's folder of it.
+    """Score a file of replies to one benchmark, as a run's own; write a run's folder of it.
 
     Args:
-        task: The benchmark, its data and subsets, the limit, and the folder to write.
+        task: The benchmark, its data, subsets and filters, the limit, the judge, and the folder to
+            write.
         replies: The file, or EvalScope's folder of predictions.
         columns: Which of its columns to read.
         partial: Score what is there; samples without a reply count as not asked.
+        concurrency: Judge requests in flight.
+        notice: Who hears a sentence worth reading.
 
     Raises:
-        ConfigError: The benchmark is unknown, or more than one is given.
+        ConfigError: The benchmark is unknown, more than one is given, or the judge is wrong.
         DataError: The data or the replies are missing or damaged; a reply is of no sample, two are
             of one, or samples have none.
+        EndpointError: A judge does not answer.
         StorageError: The folder cannot be written.
     """
     if len(task.datasets) != 1:
@@ -95,14 +101,16 @@ def score_elsewhere(
     ]
     given = list(_given(replies, plan.benchmark.name, columns, _think(task)))
     matched = list(_matched(given, items, partial=partial))
+    if given and given[0].position is None and given[0].id is None:
+        notice(f"`{replies}` has no ids: its replies are taken in the order of the data set")
     folder = run.run_folder(plan)
     record = provenance.run_record(plan, None, folder)
     repeats = 1 + max((reply.repeat for reply, _, _ in matched), default=0)
     record["planned"] = {name: count * repeats for name, count in record["planned"].items()}
     record.update(repeats=repeats, finished=provenance.now(), stopped=None)
     record["model"] = record["model"] or _name_of(replies, plan.benchmark.name)
-    _write(folder, record, plan, matched)
-    return reported(folder)
+    _write(folder, record, matched)
+    return rescore(folder, task.judge, concurrency=concurrency, notice=notice)
 
 
 def _think(task: TaskConfig) -> ThinkRule:
@@ -112,18 +120,12 @@ def _think(task: TaskConfig) -> ThinkRule:
 Matched = tuple[Given, int, Sample]
 
 
-def _write(folder: Path, record: Mapping[str, Any], plan: Plan, matched: list[Matched]) -> None:
+def _write(folder: Path, record: Mapping[str, Any], matched: list[Matched]) -> None:
     predictions = (
         prediction_record(index, sample, given.repeat, given.reply, None, ())
         for given, index, sample in matched
     )
-    scores = (
-        score_record(plan.benchmark, sample, given.repeat, given.reply.text, str)
-        for given, _, sample in matched
-        if given.reply.status in SCORED
-    )
     journal.write_whole(folder / journal.PREDICTIONS, map(journal.encode, predictions))
-    journal.write_whole(folder / journal.SCORES, map(journal.encode, scores))
     journal.write_json(folder / journal.RUN, record)
 
 

@@ -84,11 +84,15 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="how <think> is split off: strict, reference",
     )
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
-    asking.add_argument(
-        "--filter", action="append", metavar="NAME=ARG", help="on replies before reading (repeat)"
-    )
+    _filters(asking)
     _judge(command)
     _folder(command)
+
+
+def _filters(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    command.add_argument(
+        "--filter", action="append", metavar="NAME=ARG", help="on replies before reading (repeat)"
+    )
 
 
 def _judge(command: argparse.ArgumentParser) -> None:
@@ -196,6 +200,7 @@ def _score(command: argparse.ArgumentParser) -> None:
     replies.add_argument("--out", metavar="DIR", help="the folder to write (outputs/<time>-<name>)")
     _judge(command)
     command.add_argument("--concurrency", type=int, metavar="N", help="judge requests in flight")
+    _filters(command)
     _output(command)
 
 
@@ -399,7 +404,7 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
     if judge is not None:
         values["judge"] = judge
     if "filter" in given:
-        given["filter"] = [dict([_filter(text)]) for text in given["filter"]]
+        given["filter"] = filters_of(arguments)
     if "prompt_template" in given:
         given["prompt_template"] = _template(given["prompt_template"])
     extra = {key: given[flag] for flag, key in _EXTRA.items() if flag in given}
@@ -455,6 +460,17 @@ def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None
     return values
 
 
+def filters_of(arguments: argparse.Namespace) -> list[dict[str, Any]] | None:
+    """The `filters` that flags give, in their order; None without any.
+
+    Raises:
+        ConfigError: An argument in JSON is broken.
+    """
+    if arguments.filter is None:
+        return None
+    return [dict([_filter(text)]) for text in arguments.filter]
+
+
 def _filter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
@@ -498,4 +514,4 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return parser().parse_args(argv)
 
 
-__all__ = ["COMMANDS", "PROGRAM", "judge_values", "parse", "parser", "task_values"]
+__all__ = ["COMMANDS", "PROGRAM", "filters_of", "judge_values", "parse", "parser", "task_values"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ AHEAD = 64
 def rescore(
     folder: Path,
     judge: Mapping[str, Any] | None = None,
+    keep: Sequence[Mapping[str, Any]] | None = None,
     *,
     concurrency: int | None = None,
     notice: Callable[[str], None] = lambda _: None,
@@ -37,11 +38,12 @@ def rescore(
         folder: The run's folder.
         judge: As in a task: asks these judges about the saved replies, each verdict once. None
             keeps the verdicts that were given and asks nobody.
+        keep: Filters, as in a task, instead of those of the run; None keeps these.
         concurrency: Judge requests in flight; those of the run by default.
         notice: Who hears a sentence worth reading.
 
     Raises:
-        ConfigError: The judge, or a filter of the run, is wrong.
+        ConfigError: The judge or a filter is wrong.
         DataError: The folder holds no run.
         EndpointError: A judge does not answer.
         StorageError: The folder cannot be written, or another process is writing it.
@@ -49,7 +51,9 @@ def rescore(
     record = journal.read_run(folder)
     config = record["config"]
     benchmark = asked(record)
-    args = config.get("dataset_args", {}).get(benchmark.name, {})
+    args = config.setdefault("dataset_args", {}).setdefault(benchmark.name, {})
+    if keep is not None:
+        args["filters"] = [*keep]
     workers = concurrency or config.get("eval_batch_size") or DEFAULT_CONCURRENCY
     record["benchmark"]["metrics"], record["judge"] = [*benchmark.metrics], None
     with ExitStack() as open_things:

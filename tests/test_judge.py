@@ -529,6 +529,17 @@ def test_llm_on_general_vqa_reports_accuracy_alone(tmp_path: Path) -> None:
     assert result.exit_code == 0
 
 
+def test_llm_on_general_vqa_without_a_verdict_reports_no_accuracy_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    with serve(reply("dog")) as model, serve(reply("Right!")) as judge:
+        result = run_task(own_task(tmp_path, model.url, judge_at(judge.url, "llm")))["general_vqa"]
+    assert result.report.metrics == ("accuracy",)
+    assert result.report.main.num == 0 and result.report.main.score is None
+    folder = str(result.folder)
+    assert repr(result) == f"Result(folder={folder!r}, num=0, scores={{'accuracy': None}})"
+
+
 # --- what is wrong from the start --------------------------------------------------------------
 
 ONE = {"model_id": "j", "api_url": "http://127.0.0.1:9"}
@@ -544,7 +555,10 @@ WRONG_CONFIGS: list[tuple[Any, list[str]]] = [
         {"models": [{**ONE, "judge_id": "a"}, {"model_id": "k", "judge_id": "a"}]},
         ["two judges", "`a`"],
     ),
-    ({"models": ONE, "min_valid_judges": 2}, ["min_valid_judges", "2", "only 1"]),
+    (
+        {"models": ONE, "min_valid_judges": 2},
+        ["min_valid_judges", "2", "at most the number of judges, 1"],
+    ),
     ({"models": ONE, "repeats": 0}, ["repeats", "0"]),
     ({"models": ONE, "aggregation": "max"}, ["aggregation", "majority_vote"]),
     ({"models": {**ONE, "eval_type": "llm_ckpt"}}, ["eval_type", "openai_api"]),

@@ -113,8 +113,8 @@ class JudgeConfig:
             )
         if config.models and config.min_valid_judges > len(config.models):
             raise ConfigError(
-                f"`judge.min_valid_judges` is {config.min_valid_judges}, but there are only "
-                f"{len(config.models)} judges"
+                f"`judge.min_valid_judges` is {config.min_valid_judges}, expected at most the "
+                f"number of judges, {len(config.models)}"
             )
         return config
 

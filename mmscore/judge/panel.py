@@ -336,5 +336,12 @@ def facts(config: JudgeConfig) -> dict[str, Any] | None:
 
 
 def metrics_with(config: JudgeConfig, metrics: Iterable[str]) -> list[str]:
-    """The metrics of a run, the judges' accuracy first where a judge is asked."""
-    return [*dict.fromkeys((ACCURACY, *metrics))] if config.asks else [*metrics]
+    """The metrics of a run, the judges' accuracy first where a judge is asked.
+
+    Instead of a benchmark without an accuracy of its own, `llm` scores the judges' alone.
+    """
+    names = [*metrics]
+    if not config.asks:
+        return names
+    alone = config.strategy == "llm" and ACCURACY not in names
+    return [ACCURACY] if alone else [*dict.fromkeys((ACCURACY, *names))]

@@ -157,7 +157,7 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
         if first := timing["first_token"]:
             parts.append(f"first token {seconds(first['p50'])} median")
         if timing["output_tokens_per_second"]:
-            parts.append(f"{timing['output_tokens_per_second']:.1f} tokens/s out")
+            parts.append(f"{timing['output_tokens_per_second']:,.1f} tokens/s out")
         yield "Time", " · ".join(parts)
 
 
