@@ -109,8 +109,8 @@ def task_of(task: TaskConfig, benchmark: Benchmark, args: Mapping[str, Any]) -> 
     changes: dict[str, Any] = {}
     if args.get("max_image_bytes"):
         changes["max_image_bytes"] = args["max_image_bytes"]
-    if task.use_cache:
-        folder = earlier_folder(Path(task.use_cache).expanduser(), benchmark.name)
+    if earlier := task.use_cache or task.resume:
+        folder = earlier_folder(Path(earlier).expanduser(), benchmark.name)
         changes.update(resume=str(folder), use_cache=None)
     return replace(task, **changes)
 
@@ -123,7 +123,7 @@ def earlier_folder(folder: Path, benchmark: str) -> Path:
     """
     for place in (folder, folder / benchmark):
         if (place / journal.RUN).is_file():
-            name = journal.read_json(place / journal.RUN)["benchmark"]["name"]
+            name = journal.read_run(place)["benchmark"]["name"]
             if name == benchmark:
                 return place
             raise DataError(f"`{place}` holds a run of `{name}`, expected one of `{benchmark}`")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmscore import process
 from mmscore.errors import Exit, MmscoreError
 from mmscore.options import judge_values, parse, parser, task_values
 
@@ -24,22 +22,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: The arguments without the program's name; those of the process by default.
     """
-    arguments_given = sys.argv[1:] if argv is None else list(argv)
-    debug = "--debug" in arguments_given
-    _speak_utf8()
-    _hide_key(arguments_given)
+    given = sys.argv[1:] if argv is None else list(argv)
+    process.speak_utf8(sys.stdout, sys.stderr, as_json="--json" in given)
+    process.hide_keys(given)
+    out, err = process.Sturdy(sys.stdout), process.Sturdy(sys.stderr)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = _guarded(given, out)
+        out.flush()
+        if out.fault is not None:
+            _say(f"error: standard output cannot be written: {out.fault.strerror}")
+            code = code or Exit.DATA
+        err.flush()
+    return code
+
+
+def _guarded(argv: Sequence[str], out: process.Sturdy) -> int:
+    """Run the command; all that can end it becomes a sentence and an exit code."""
+    debug = "--debug" in argv
     try:
-        with _termination():
-            return _dispatch(arguments_given)
+        with process.termination():
+            return _dispatch(argv)
     except SystemExit as error:  # argparse: help is 0, a usage error is 2
-        return error.code if isinstance(error.code, int) else Exit.USAGE
+        code = error.code if isinstance(error.code, int) else Exit.USAGE
+        return _told(argv, out, "wrong usage, see standard error", code) if code else code
     except KeyboardInterrupt as error:
         if debug:
             raise
         _say("stopped")
         for note in getattr(error, "__notes__", ()):
             _say(f"{note}; go on with --resume")
-        return Exit.INTERRUPTED
+        return _told(argv, out, "stopped", Exit.INTERRUPTED, error=error)
     except MmscoreError as error:
         if debug:
             raise
@@ -48,11 +60,31 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"hint: {error.hint}", file=sys.stderr)
         for note in getattr(error, "__notes__", ()):
             print(note, file=sys.stderr)
-        return error.exit_code
-    except BrokenPipeError:
-        # Whoever read the output has closed it; nothing is left to be told.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.COMPLETE
+        return _told(argv, out, error.message, error.exit_code, hint=error.hint, error=error)
+    except Exception as error:
+        if debug:
+            raise
+        words = process.without_keys(f"{type(error).__name__}: {error}", argv)
+        _say(f"error: {words}")
+        print("hint: this is a fault of mmscore; --debug shows where it is", file=sys.stderr)
+        return _told(argv, out, words, Exit.DATA, error=error)
+
+
+def _told(
+    argv: Sequence[str],
+    out: process.Sturdy,
+    message: str,
+    code: int,
+    *,
+    hint: str | None = None,
+    error: BaseException | None = None,
+) -> int:
+    """The exit code; under --json an error is JSON too, so that a reader always gets some."""
+    if "--json" in argv and not out.written:
+        notes = list(getattr(error, "__notes__", ()))
+        words = {"message": message, "hint": hint, "notes": notes, "exit_code": int(code)}
+        print(json.dumps({"error": words}, ensure_ascii=False, indent=2))
+    return code
 
 
 def _dispatch(argv: Sequence[str]) -> int:
@@ -76,7 +108,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from mmscore import run
     from mmscore.config import TaskConfig, load_mapping
 
-    before: dict[str, Any] = load_mapping(Path(arguments.config)) if arguments.config else {}
+    file = arguments.config or os.environ.get("MMSCORE_CONFIG")
+    before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
         before = _resumed(Path(arguments.resume), before)
     task = run.as_task(TaskConfig.from_dict(task_values(arguments, before)))
@@ -95,38 +128,50 @@ def _perform(task: Any, arguments: argparse.Namespace) -> int:
     from mmscore import endpoint, planning, run
 
     if task.dry_run:
-        return _dry_run(task)
+        return _dry_run(task, as_json=arguments.json)
     endpoint.service(task)  # no endpoint or model is told before the data are read
-    _give_large_buffers_back()
+    process.give_large_buffers_back()
     events = _events(arguments.progress)
     plans = list(planning.plans(task, events))
-    code = Exit.COMPLETE
+    results = []
     for plan in plans:
-        result = run.ask(plan, events)
-        _show(result, arguments)
-        code = max(code, result.exit_code)
-    return code
+        results.append(run.ask(plan, events))
+        if not arguments.json:
+            _show(results[-1], arguments)
+    if arguments.json and len(results) > 1:
+        reports = [json.loads(_report_json(result)) for result in results]
+        print(json.dumps(reports, ensure_ascii=False, indent=2))
+    elif arguments.json:
+        _show(results[0], arguments)
+    return max(result.exit_code for result in results)
 
 
 def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     from mmscore import journal
 
-    record = journal.read_json(folder / journal.RUN)
+    record = journal.read_run(folder)
     benchmark = record["benchmark"]
     name = benchmark.get("file") or benchmark["name"]
     return {**record["config"], "datasets": [name], **before}
 
 
-def _dry_run(task: Any) -> int:
+def _dry_run(task: Any, *, as_json: bool) -> int:
     from mmscore import planning, run
 
+    found = []
     for plan in planning.plans(task, _events("auto")):
+        first = dict(run.preview(plan))
+        found.append({"dataset": plan.benchmark.name, "planned": plan.planned, "first": first})
+        if as_json:
+            continue
         total = sum(plan.planned.values())
         for subset, count in plan.planned.items():
             print(f"{plan.benchmark.name} {subset}: {count} requests")
         print(f"{plan.benchmark.name} total: {total} requests")
-        for subset, body in run.preview(plan):
-            print(f"\nfirst request of {subset}:\n{body}")
+        for subset, body in first.items():
+            print(f"\nfirst request of {subset}:\n{json.dumps(body, ensure_ascii=False, indent=2)}")
+    if as_json:
+        print(json.dumps(found if len(found) > 1 else found[0], ensure_ascii=False, indent=2))
     return Exit.COMPLETE
 
 
@@ -150,13 +195,18 @@ def _events(form: str) -> Any:
 
 def _show(result: Any, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print((result.folder / "report.json").read_text(encoding="utf-8"), end="")
+        print(_report_json(result), end="")
     else:
         from mmscore.report.boxes import style_of
         from mmscore.report.terminal import render
 
         print(render(result.report, style_of(sys.stdout, os.environ)))
         print(f"\nrun folder: {result.folder}", file=sys.stderr)
+
+
+def _report_json(result: Any) -> str:
+    text: str = (result.folder / "report.json").read_text(encoding="utf-8")
+    return text
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -350,62 +400,3 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 def _say(sentence: str) -> None:
     print(f"mmscore: {sentence}", file=sys.stderr)
-
-
-def _hide_key(argv: Sequence[str]) -> None:
-    """Blank a key given as an argument where other users' `ps` would show it (Linux)."""
-    keys = [following for flag, following in pairwise(argv) if flag == "--api-key"]
-    keys += [flag.partition("=")[2] for flag in argv if flag.startswith("--api-key=")]
-    if not any(keys):
-        return
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
-        with Path("/proc/self/mem").open("r+b", buffering=0) as memory:
-            memory.seek(start)
-            title = memory.read(end - start)
-            for key in filter(None, keys):
-                title = title.replace(key.encode(), b"*" * len(key.encode()))
-            memory.seek(start)
-            memory.write(title)
-
-
-def _give_large_buffers_back() -> None:
-    """Let glibc return a freed image to the system at once.
-
-    Left alone, it keeps what each thread freed for that thread: with eight workers and images of
-    4 MB that is 60 MB more, for no gain in time. Other C libraries have no such knob.
-    """
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
-
-
-_MMAP_THRESHOLD = -3
-"""`M_MMAP_THRESHOLD` of glibc's <malloc.h>: larger buffers are mapped, and unmapped when freed."""
-
-
-def _speak_utf8() -> None:
-    """Let no character of a question or a reply end the program, whatever the locale."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
-
-@contextlib.contextmanager
-def _termination() -> Iterator[None]:
-    """Take SIGTERM for a Ctrl-C: containers stop their processes with it."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -8,7 +8,6 @@ that one worker meets slows all of them, so that an endpoint is asked again once
 from __future__ import annotations
 
 import codecs
-import random
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mmscore.config import CLIENT_OPTIONS
 from mmscore.errors import ConfigError
-from mmscore.net import Answer, Connections, TransportError, parse_url
+from mmscore.gate import Gate, backoff
+from mmscore.net import Answer, Connections, TransportError, basic_authorization, parse_url
 from mmscore.records import Reply, Status
 from mmscore.replies import (
     Completion,
@@ -26,18 +26,22 @@ from mmscore.replies import (
     StreamReader,
     ThinkRule,
     error_words,
+    excerpt,
     read_completion,
     read_events,
 )
+from mmscore.wording import without_secrets
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429})
-FIRST_WAIT = 0.5
-LONGEST_WAIT = 30.0
 LONGEST_RETRY_AFTER = 120.0
 """An endpoint that asks for more patience than this is reported, not waited for."""
 
 LIMITED_RETRIES = 4
 """A 429 says that the request was fine: it may be tried this many times as often."""
+
+LONGEST_LIMITED_WAIT = 4.0
+"""A 429 makes all workers wait at the gate; beyond that its own request waits no longer than this,
+so that one that is always refused, for being too large say, is given up in bounded time."""
 
 UNREACHED_RETRIES = 2
 """New attempts at an endpoint that has never answered: a wrong address should be told soon."""
@@ -86,8 +90,9 @@ def completions_url(api_url: str) -> str:
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
         if path.endswith("/completions"):
+            given = without_secrets(api_url)
             raise ConfigError(
-                f"`{api_url}` is the route of text completions, which take no images",
+                f"`{given}` is the route of text completions, which take no images",
                 hint="give the URL up to /v1",
             )
         path += "/chat/completions" if path else "/v1/chat/completions"
@@ -103,49 +108,6 @@ def request_options(generation: Mapping[str, Any], *, stream: bool) -> dict[str,
     if stream:
         options = {"stream": True, "stream_options": {"include_usage": True}, **options}
     return options
-
-
-class Gate:
-    """How many requests may be in flight, learnt from the endpoint's 429s by all workers at once.
-
-    As TCP does: a limit that is met halves the number and closes the gate for the time the
-    endpoint asks for; each success after that adds a little. Without 429s it never holds anyone.
-    """
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._in_flight = 0
-        self._most = float("inf")
-        self._open_at = 0.0
-
-    def enter(self, stopped: threading.Event) -> None:
-        """Return when one more request may start."""
-        with self._changed:
-            while not stopped.is_set():
-                left = self._open_at - time.monotonic()
-                if left <= 0 and self._in_flight < self._most:
-                    break
-                self._changed.wait(min(left, 1.0) if left > 0 else 1.0)
-            self._in_flight += 1
-
-    def leave(self, *, limited: bool, wait: float = 0.0) -> None:
-        """Count a request as ended.
-
-        Args:
-            limited: Whether the endpoint said that it was too many.
-            wait: Seconds it asked to wait.
-        """
-        with self._changed:
-            now = time.monotonic()
-            if limited:
-                # Those that were sent together meet the limit together: only the first halves.
-                if now >= self._open_at:
-                    self._most = max(1.0, min(self._most, self._in_flight) / 2)
-                self._open_at = max(self._open_at, now + wait)
-            elif self._most != float("inf"):
-                self._most += 1.0 / self._most
-            self._in_flight -= 1
-            self._changed.notify_all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +133,11 @@ class Client:
     """
 
     def __init__(self, service: Service) -> None:
+        """Get ready; nothing is sent yet.
+
+        Raises:
+            ConfigError: The URL or the key cannot be sent.
+        """
         self.service = service
         self.stopped = threading.Event()
         self.reached = False
@@ -181,8 +148,9 @@ class Client:
             "Accept": "text/event-stream" if service.stream else "application/json",
             "User-Agent": "mmscore",
         }
-        if service.api_key:
-            self._headers["Authorization"] = f"Bearer {service.api_key}"
+        authorization = _authorization(service)
+        if authorization:
+            self._headers["Authorization"] = authorization
 
     @property
     def place(self) -> str:
@@ -195,15 +163,20 @@ class Client:
         patience = self.service.timeout * 2
         attempts = 0
         while True:
-            self._gate.enter(self.stopped)
+            if not self._gate.enter(self.stopped):
+                seconds = time.monotonic() - started
+                return Reply("error", seconds=seconds, attempts=attempts, error="stopped")
             attempts += 1
             outcome = self._attempt(body)
             seconds = time.monotonic() - started
             if isinstance(outcome, Reply):
-                self._gate.leave(limited=False)
+                self._gate.leave(passed=True)
                 return replace(outcome, seconds=seconds, attempts=attempts)
             wait = self._wait_before_next(outcome, attempts)
-            self._gate.leave(limited=outcome.http_status == 429, wait=wait or 0.0)
+            if outcome.http_status == 429:
+                self._gate.limited(outcome.wait if wait is not None else None)
+            else:
+                self._gate.leave(passed=False)
             if wait is None or seconds + wait > patience or self.stopped.wait(wait):
                 return Reply(
                     status=outcome.status,
@@ -233,9 +206,9 @@ class Client:
             return None
         if failure.kind == "idle":
             return 0.0  # a kept-alive connection went stale; a fresh one costs nothing to try
-        own: float = random.uniform(0.5, 1.0) * min(
-            LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempts - 1)
-        )
+        own = backoff(attempts)
+        if failure.http_status == 429:
+            own = min(own, LONGEST_LIMITED_WAIT)
         if failure.wait is None:
             return own
         if failure.wait > LONGEST_RETRY_AFTER:
@@ -264,8 +237,28 @@ class Client:
             return Failure(status, str(error), error.retriable, kind=error.kind)
 
     def _clean(self, message: str) -> str:
-        key = self.service.api_key
-        return message.replace(key, "***") if key and len(key) >= 4 else message
+        key = (self.service.api_key or "").strip()
+        return message.replace(key, "***") if len(key) >= 4 else message
+
+
+def _authorization(service: Service) -> str | None:
+    """The Authorization header: the key, else the `user:password@` of the URL.
+
+    A line break at the end of a key comes from the file it was read from and is left out.
+
+    Raises:
+        ConfigError: A character of the key cannot be in a header; the key itself is not shown.
+    """
+    key = (service.api_key or "").strip()
+    if not key:
+        return basic_authorization(urlsplit(service.url))
+    if not (key.isascii() and key.isprintable()):
+        at = next(i for i, c in enumerate(key, 1) if not (c.isascii() and c.isprintable()))
+        raise ConfigError(
+            f"character {at} of the API key is none that a key can have, expected printable ASCII",
+            hint="look for a line break or a typographic dash copied along with it",
+        )
+    return f"Bearer {key}"
 
 
 def _may_pass(status: int) -> bool:
@@ -279,11 +272,11 @@ def _refusal(answer: Answer, url: str) -> Failure:
     if 300 <= status < 400:
         target = answer.headers.get("location", "another place")
         return Failure(
-            "error", f"the endpoint redirects to `{target}`; give that URL", False, status
+            "error", f"the endpoint redirects to `{excerpt(target)}`; give that URL", False, status
         )
     message = f"HTTP {status}: {error_words(body)}"
     if status == 404:
-        message += f" (asked at {url})"
+        message += f" (asked at {without_secrets(url)})"
     wait = retry_after(answer.headers.get("retry-after")) if _may_pass(status) else None
     if wait is not None and wait > LONGEST_RETRY_AFTER:
         message += f" (the endpoint asks to wait {wait:.0f} s)"

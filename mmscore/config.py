@@ -23,6 +23,8 @@ from mmscore.wording import nearest_hint as nearest_hint
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
 DEFAULT_RETRIES = 5
+LONGEST_TIMEOUT = 1e6
+"""Eleven days, in seconds; what no system call takes is far above."""
 
 CLIENT_OPTIONS = ("timeout", "retries", "retry_interval", "stream", "batch_size")
 """Keys of `generation_config` that steer the client and never reach the request body."""
@@ -169,6 +171,7 @@ class TaskConfig:
         if self.use_cache and self.resume:
             raise ConfigError("`use_cache` and `resume` are both given, and mean the same")
         self.generation_config = evalscope.generation_options(self.generation_config)
+        _check_steering(self.generation_config)
         several = self.generation_config.get("n")
         if isinstance(several, int) and several > 1:
             # One request has one reply here, and each of them is kept, so several are repeats.
@@ -330,8 +333,18 @@ def _check_count(name: str, value: object, least: int) -> None:
         raise ConfigError(f"`{name}` is {value!r}, expected a whole number from {least}")
 
 
+def _check_steering(options: Mapping[str, Any]) -> None:
+    """Check the generation options that steer the client, as the fields of their names are."""
+    timeout, retries = options.get("timeout"), options.get("retries")
+    if timeout is not None and not _is_positive(timeout):
+        raise ConfigError(f"`timeout` is {timeout!r}, expected seconds above 0")
+    if retries is not None:
+        _check_count("retries", retries, 0)
+
+
 def _is_positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value) and value > 0
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 < value <= LONGEST_TIMEOUT  # type: ignore[operator]  # a number
 
 
 __all__ = [

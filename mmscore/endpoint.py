@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmscore.attach import Attacher
@@ -35,11 +35,14 @@ def service(task: TaskConfig) -> Service:
         api_key=resolve_secret(key),
         stream=bool(task.stream if task.stream is not None else options.get("stream", False)),
         timeout=float(task.timeout or options.get("timeout") or DEFAULT_TIMEOUT),
-        retries=int(
-            task.retries if task.retries is not None else options.get("retries", DEFAULT_RETRIES)
-        ),
+        retries=task.retries if task.retries is not None else _retries(options),
         think="reference" if task.think == "reference" else "strict",
     )
+
+
+def _retries(options: Mapping[str, Any]) -> int:
+    retries = options.get("retries")
+    return DEFAULT_RETRIES if retries is None else int(retries)
 
 
 def body_options(task: TaskConfig) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from mmscore.cache import Cache, write_whole
 from mmscore.download import Progress, Wanted, download, forget
 from mmscore.errors import DataError, HubError
 from mmscore.local import LocalFiles, fingerprint_of_files, some_names
+from mmscore.ranges import RemoteFile
 from mmscore.records import Source
-from mmscore.remote import RemoteArchive, RemoteFile, offline_error, open_remote
+from mmscore.remote import RemoteArchive, offline_error, open_remote
 from mmscore.repository import Entry, Repository, find_repository
 from mmscore.web import Web
 from mmscore.webfaults import ChangedError, RangesUnusableError, WebError

@@ -23,6 +23,9 @@ RUN = "run.json"
 PREDICTIONS = "predictions.jsonl"
 SCORES = "scores.jsonl"
 
+SCHEMA = 1
+"""The version of `run.json` this module understands."""
+
 Notice = Callable[[str], None]
 
 Key = tuple[str, int]
@@ -43,28 +46,23 @@ class AppendFile:
         """
         self.path = path
         self._lock = threading.Lock()
-        try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _O_BINARY, 0o666)
-        except OSError as error:
-            raise storage_error(path, error) from None
-        try:
-            _lock_file(self._fd)
-        except OSError:
-            os.close(self._fd)
-            raise StorageError(
-                f"another process is writing `{path}`",
-                hint="wait for that run to end, or give this one another folder with --out",
-            ) from None
+        self._fd = _own(path)
         self._size = self._cut_torn_line(notice)
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one record.
 
         Raises:
-            StorageError: The disk is full or gone; what was written of the record is taken back.
+            StorageError: The disk is full or gone, and what was written of the record is taken
+                back; or the file was deleted, and nothing would be kept.
         """
         line = encode(record)
         with self._lock:
+            if os.fstat(self._fd).st_nlink == 0:
+                raise StorageError(
+                    f"`{self.path}` was deleted while the run was writing it",
+                    hint="the replies so far are lost with it; start the run again",
+                )
             try:
                 written = 0
                 while written < len(line):
@@ -73,6 +71,19 @@ class AppendFile:
                 os.ftruncate(self._fd, self._size)
                 raise storage_error(self.path, error, needed=len(line)) from None
             self._size += len(line)
+
+    def rewrite(self, lines: Iterable[bytes]) -> None:
+        """Put `lines` in the place of all records; a reader sees the old file or the new one.
+
+        Raises:
+            StorageError: They cannot be written, and the old ones stand; or another process took
+                the file in between.
+        """
+        with self._lock:
+            write_whole(self.path, lines)
+            fd = _own(self.path)
+            os.close(self._fd)
+            self._fd, self._size = fd, os.fstat(fd).st_size
 
     def close(self) -> None:
         """Put what was written on the disk and let go of the file."""
@@ -102,6 +113,31 @@ class AppendFile:
 
 
 _O_BINARY = getattr(os, "O_BINARY", 0)
+
+
+def _own(path: Path) -> int:
+    """Open or make a file for this process alone.
+
+    Raises:
+        StorageError: It cannot be written, or another process holds it.
+    """
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _O_BINARY, 0o666)
+    except OSError as error:
+        raise storage_error(path, error) from None
+    try:
+        _lock_file(fd)
+        # Its holder may have put another file in its place and closed this one.
+        ours = os.path.samestat(os.fstat(fd), path.stat())
+    except OSError:
+        ours = False
+    if not ours:
+        os.close(fd)
+        raise StorageError(
+            f"another process is writing `{path}`",
+            hint="wait for that run to end, or give this one another folder with --out",
+        )
+    return fd
 
 
 def _lock_file(fd: int) -> None:
@@ -227,9 +263,13 @@ class LastRecords(Mapping[Name, dict[str, Any]]):
         self._reader.close()
 
 
+_BUFFER = 1 << 16
+"""Samples end nearly in the order of the data set: the next record is most often in the buffer."""
+
+
 def _opened(path: Path) -> BinaryIO:
     try:
-        return path.open("rb")
+        return path.open("rb", buffering=_BUFFER)
     except OSError as error:
         raise DataError(f"cannot read `{path}`: {_words(error)}") from None
 
@@ -315,6 +355,35 @@ def read_json(path: Path) -> dict[str, Any]:
         raise DataError(f"`{path}` {error}") from None
 
 
+def read_run(folder: Path) -> dict[str, Any]:
+    """What a run's folder says of the run, with all that its readers rely on.
+
+    Raises:
+        DataError: The folder is none of a run, or its `run.json` is damaged or of a newer mmscore.
+    """
+    path = folder / RUN
+    if not path.is_file():
+        raise DataError(f"`{folder}` is no run's folder: there is no {RUN}", hint=_RUN_HINT)
+    run = read_json(path)
+    version = run.get("schema_version")
+    if not isinstance(version, int):
+        raise DataError(f"`{path}` is no record of a run: no schema_version", hint=_RUN_HINT)
+    if version > SCHEMA:
+        raise DataError(
+            f"`{path}` has schema_version {version}, this mmscore reads up to {SCHEMA}",
+            hint="a newer mmscore wrote it; upgrade with `pip install -U mmscore`",
+        )
+    for name in ("benchmark", "config", "fingerprints"):
+        if not isinstance(run.get(name), dict):
+            raise DataError(f"`{path}` names no {name}", hint=_RUN_HINT)
+    if not isinstance(run["benchmark"].get("name"), str):
+        raise DataError(f"`{path}` gives its benchmark no name", hint=_RUN_HINT)
+    return run
+
+
+_RUN_HINT = "give the folder that a run wrote, the one with run.json in it"
+
+
 def new_folder(work_dir: Path, name: str) -> Path:
     """Make `work_dir/<time>-<name>`, with a number behind where that is taken.
 
@@ -346,7 +415,9 @@ def use_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise storage_error(folder, error) from None
-    if (folder / RUN).exists() or (folder / PREDICTIONS).exists():
+    # A run that was stopped before its first record left an empty file, which is nothing to keep.
+    predictions = folder / PREDICTIONS
+    if (folder / RUN).exists() or (predictions.exists() and predictions.stat().st_size):
         raise StorageError(
             f"`{folder}` already holds a run",
             hint=f"go on with it: --resume {folder}; or give another folder with --out",

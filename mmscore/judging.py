@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit, urlunsplit
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError, EndpointError
@@ -22,6 +21,7 @@ from mmscore.judge_config import JudgeConfig
 from mmscore.records import Sample
 from mmscore.verdicts import Aggregation, combine
 from mmscore.wire import rendered
+from mmscore.wording import without_secrets
 
 JUDGEMENTS = "judgements.jsonl"
 
@@ -304,7 +304,7 @@ def described(config: JudgeConfig) -> dict[str, Any]:
             {
                 "model_id": model.model_id,
                 "judge_id": model.judge_id,
-                **({"api_url": _without_user(model.api_url)} if model.api_url else {}),
+                **({"api_url": without_secrets(model.api_url)} if model.api_url else {}),
                 # The name of a variable is no secret, and lets the run go on.
                 **({"api_key": model.api_key} if (model.api_key or "").startswith("$") else {}),
                 "generation_config": dict(model.generation_config),
@@ -338,8 +338,3 @@ def facts(config: JudgeConfig) -> dict[str, Any] | None:
 def metrics_with(config: JudgeConfig, metrics: Iterable[str]) -> list[str]:
     """The metrics of a run, the judges' accuracy first where a judge is asked."""
     return [*dict.fromkeys((ACCURACY, *metrics))] if config.asks else [*metrics]
-
-
-def _without_user(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -20,9 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from mmscore.errors import ConfigError
+from mmscore.wording import without_secrets
 
 CONNECT_TIMEOUT = 10.0
 """Seconds in which a TCP and TLS connection must stand."""
@@ -62,11 +63,12 @@ class Url:
     @property
     def place(self) -> str:
         """`host:port`, as errors and reports show it."""
-        return f"{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
 
 
 def parse_url(text: str) -> Url:
-    """Return `text` taken apart.
+    """Return `text` taken apart, with what a request line cannot carry percent-encoded.
 
     Raises:
         ConfigError: It is no http(s) URL.
@@ -74,24 +76,30 @@ def parse_url(text: str) -> Url:
     try:
         parts = urlsplit(text)
         port = parts.port
+        (parts.hostname or "").encode("idna")
     except ValueError as error:
-        raise ConfigError(f"`{text}` is no URL: {error}") from None
+        raise ConfigError(f"`{without_secrets(text)}` is no URL: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(
-            f"`{text}` is no http(s) URL", hint="give it like `http://127.0.0.1:8000/v1`"
+            f"`{without_secrets(text)}` is no http(s) URL",
+            hint="give it like `http://127.0.0.1:8000/v1`",
         )
     secure = parts.scheme == "https"
-    target = parts.path or "/"
+    target = quote(parts.path or "/", safe=_SENT_AS_IT_IS)
     if parts.query:
-        target += "?" + parts.query
+        target += "?" + quote(parts.query, safe=_SENT_AS_IT_IS)
     return Url(
-        text=text,
+        text=f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{target}",
         secure=secure,
         host=parts.hostname,
         port=port or (443 if secure else 80),
         target=target,
         proxy=_proxy_for(text, parts.scheme, parts.hostname),
     )
+
+
+_SENT_AS_IT_IS = "%!#$&'()*+,/:;=?@[]~"
+"""RFC 3986's own characters; with `%` among them, what is encoded already stays as it is."""
 
 
 def is_loopback(host: str) -> bool:
@@ -363,10 +371,16 @@ class Connections:
 
 def proxy_authorization(proxy: SplitResult) -> dict[str, str]:
     """The header a proxy with a user name wants; empty without one."""
-    if proxy.username is None:
-        return {}
-    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"Proxy-Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+    words = basic_authorization(proxy)
+    return {"Proxy-Authorization": words} if words else {}
+
+
+def basic_authorization(url: SplitResult) -> str | None:
+    """What `user:password@` of a URL becomes in an Authorization header; None without it."""
+    if url.username is None:
+        return None
+    pair = f"{unquote(url.username)}:{unquote(url.password or '')}"
+    return "Basic " + base64.b64encode(pair.encode()).decode()
 
 
 def _lower(response: http.client.HTTPResponse) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -111,7 +112,9 @@ def _eval(command: argparse.ArgumentParser) -> None:
 
 def _endpoint(command: argparse.ArgumentParser) -> None:
     endpoint = command.add_argument_group("endpoint")
-    endpoint.add_argument("--model", metavar="NAME", help="the name the endpoint knows")
+    endpoint.add_argument(
+        "--model", metavar="NAME", help="the name the endpoint knows; or MMSCORE_MODEL"
+    )
     endpoint.add_argument("--api-url", metavar="URL", help="or MMSCORE_API_URL, OPENAI_BASE_URL")
     endpoint.add_argument("--api-key", metavar="KEY", help="better: MMSCORE_API_KEY")
 
@@ -373,6 +376,11 @@ _EXTRA = {"strict": "strict", "multiple": "multiple", "template": "language", "s
 """Flag -> the key it sets in each benchmark's `extra_params`."""
 
 
+ENVIRONMENT = {"model": "MMSCORE_MODEL", "work_dir": "MMSCORE_WORK_DIR"}
+"""Task field -> the variable that says it where neither flag nor file does; a container is told so
+what its command line leaves open. `endpoint` reads the address and the key."""
+
+
 def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
     """The task fields that flags set, on top of those of a task file or an earlier run.
 
@@ -397,14 +405,23 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
     extra = {key: given[flag] for flag, key in _EXTRA.items() if flag in given}
     if "extra" in given or extra:
         given["extra"] = {**_pairs(given.get("extra", ()), "--extra"), **extra}
+    args = _benchmark_arguments(given, values)
+    if args:
+        values["dataset_args"] = args
+    said = {field: os.environ.get(variable) for field, variable in ENVIRONMENT.items()}
+    return {**{field: value for field, value in said.items() if value}, **values}
+
+
+def _benchmark_arguments(
+    given: Mapping[str, Any], values: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The `dataset_args` of a task with what flags say of each of its benchmarks."""
     args = {name: dict(value) for name, value in (values.get("dataset_args") or {}).items()}
     for name in values.get("datasets") or []:
         for flag, key in _PER_BENCHMARK.items():
             if flag in given:
                 args.setdefault(name, {})[key] = given[flag]
-    if args:
-        values["dataset_args"] = args
-    return values
+    return args
 
 
 def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None:

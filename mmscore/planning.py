@@ -87,12 +87,23 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
     """Return the plan of one benchmark.
 
     Raises:
-        ConfigError: The benchmark or one of its subsets is unknown.
+        ConfigError: The benchmark or one of its subsets is unknown, or no sample is selected.
         DataError: The data are missing, damaged or incomplete.
         HubError: The data cannot be fetched.
     """
     looked = look(task, name, events)
     check_survey(looked.survey, looked.files.name, skip_bad_media=task.skip_bad_media)
+    if not any(looked.planned.values()):
+        total = sum(looked.survey.counts.values())
+        chosen_by = " and ".join(
+            f"`{field}` {value}"
+            for field, value in (("limit", task.limit), ("shard", task.shard))
+            if value is not None
+        )
+        raise ConfigError(
+            f"0 of {total} samples of `{name}` are selected by {chosen_by}",
+            hint="a limit from 0 to 1 is a share of each subset, rounded down",
+        )
     return looked
 
 

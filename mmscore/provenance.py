@@ -8,13 +8,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from mmscore import filters, journal, judging
 from mmscore.config import TaskConfig
 from mmscore.judge_config import JudgeConfig
 from mmscore.planning import Plan
 from mmscore.result import versions
+from mmscore.wording import without_secrets
 
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
     *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
@@ -29,7 +29,7 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
         DataError: The run to go on with is damaged.
     """
     task, benchmark = plan.task, plan.benchmark
-    before = journal.read_json(folder / journal.RUN) if task.resume else {}
+    before = journal.read_run(folder) if task.resume else {}
     return {
         "schema_version": 1,
         "benchmark": {
@@ -72,9 +72,9 @@ def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
     }
     if "judge" in values:
         values["judge"] = judging.described(judge)
-    if "api_url" in values:
-        parts = urlsplit(values["api_url"])
-        values["api_url"] = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    # A URL that may hold a key is left out whole: cut short, it would be another one.
+    if without_secrets(values.get("api_url", "")) != values.get("api_url", ""):
+        del values["api_url"]
     return values
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
-from mmscore.web import Answer, Web
+from mmscore.web import Answer, Web, same_host
 from mmscore.webfaults import ChangedError, RangesUnusableError, Target, WebError
+
+_RELOCATED = frozenset({401, 403, 404, 410})
+"""What a storage answers when the time of a signed URL is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +125,60 @@ def _verified(answer: Answer, first: int, end: int, known: Known) -> Known:
 
 def _odd(answer: Answer, words: str) -> str:
     return f"{answer.target.what} from {answer.target.host} {words}"
+
+
+class RemoteFile:
+    """A file read by ranges, always of the version it had at first; any thread may read."""
+
+    def __init__(
+        self, web: Web, target: Target, size: int | None = None, validator: str | None = None
+    ) -> None:
+        """Take where the file is and what is known of it."""
+        self._web = web
+        self._origin = target
+        self._target = target
+        self._size = size
+        self.validator = validator
+
+    @property
+    def size(self) -> int:
+        """The file's length, asked for with its first byte where it is not known.
+
+        Raises:
+            WebError: The server does not tell.
+        """
+        if self._size is None:
+            self.read(0, 1)
+        if self._size is None:
+            raise WebError(f"{self._origin.host} does not tell the length of {self._origin.what}")
+        return self._size
+
+    def read(self, first: int, end: int) -> bytes:
+        """The bytes from `first` up to `end`.
+
+        Raises:
+            RangesUnusableError: The server does not do ranges, or does them wrongly.
+            ChangedError: The file is another one now.
+            WebError: It cannot be fetched.
+        """
+        if first >= end:
+            return b""
+        target = self._target
+        try:
+            return self._read(target, first, end)
+        except WebError as error:
+            if target is self._origin or error.status not in _RELOCATED:
+                raise
+            self._target = self._origin
+            return self._read(self._origin, first, end)
+
+    def _read(self, target: Target, first: int, end: int) -> bytes:
+        span = read_span(self._web, target, first, end, size=self._size, validator=self.validator)
+        self._size = span.file.size
+        self.validator = span.file.validator
+        if span.file.url != target.url:
+            # A hub leads to a storage; the next ranges go there without asking the hub again.
+            origin = self._origin
+            secret = origin.secret if same_host(origin.url, span.file.url) else {}
+            self._target = replace(origin, url=span.file.url, secret=secret)
+        return span.data

@@ -9,6 +9,7 @@ from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError
 from mmscore.records import SCORED, Message, Reply, Sample
 from mmscore.wire import Attachment, Request, content_text, text_of
+from mmscore.wording import what
 
 Judges = Callable[[Sample, int, str, dict[str, Any]], dict[str, Any]]
 """Adds the judges' word on a sample's reply to its score record."""
@@ -16,7 +17,22 @@ Judges = Callable[[Sample, int, str, dict[str, Any]], dict[str, Any]]
 
 def replied(prediction: Mapping[str, Any]) -> bool:
     """Whether a prediction record holds a reply to score."""
-    return prediction["status"] in SCORED
+    return prediction.get("status") in SCORED
+
+
+def reply_of(prediction: Mapping[str, Any]) -> str:
+    """The reply of a prediction record.
+
+    Raises:
+        DataError: It is no string: the record was changed by hand or by another program.
+    """
+    text = prediction.get("reply")
+    if not isinstance(text, str):
+        raise DataError(
+            f"the prediction of sample `{prediction['id']}` has {what(text)} as `reply`, expected "
+            "a string"
+        )
+    return text
 
 
 def score_record(
@@ -88,13 +104,23 @@ def _turns(sample: Sample) -> dict[str, Any]:
 
 
 def sample_of(record: Mapping[str, Any]) -> Sample:
-    """The sample that a prediction record tells of, the words of its messages alone."""
-    turns = record.get("turns") or [["user", record["question"]]]
-    return Sample(
-        id=record["id"],
-        subset=record["subset"],
-        messages=tuple(Message(role, text) for role, text in turns),
-        target=record["target"],
-        choices=tuple(record["choices"]),
-        metadata=record["metadata"],
-    )
+    """The sample that a prediction record tells of, the words of its messages alone.
+
+    Raises:
+        DataError: The record lacks what a run writes there.
+    """
+    try:
+        turns = record.get("turns") or [["user", record["question"]]]
+        return Sample(
+            id=record["id"],
+            subset=record["subset"],
+            messages=tuple(Message(role, text) for role, text in turns),
+            target=record["target"],
+            choices=tuple(record["choices"]),
+            metadata=record["metadata"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        missing = f": no `{error.args[0]}`" if isinstance(error, KeyError) else ""
+        raise DataError(
+            f"the prediction of sample `{record['id']}` is no record of a run{missing}"
+        ) from None

@@ -19,10 +19,12 @@ ThinkRule = Literal["strict", "reference"]
 """`reference` removes the first complete block only; `strict` also reads past an unopened
 `</think>` and takes a never-closed `<think>` for an answer that never came."""
 
-_THINK_BLOCK = re.compile(
-    r'<think(?:\s+signature="[^"]*")?(?:\s+redacted="true")?\s*>(.*?)</think>', re.DOTALL
-)
+_THINK_OPEN = re.compile(r'<think(?:\s+signature="[^"]*")?(?:\s+redacted="true")?\s*>')
+_THINK_CLOSE = "</think>"
 _EXCERPT = 200
+
+_MOST_TOKENS = 2**53
+"""A token count above this is no count; it is also what JSON readers elsewhere take exactly."""
 
 
 class ReplyError(Exception):
@@ -59,8 +61,12 @@ class Completion:
 
 
 def excerpt(body: str) -> str:
-    """The beginning of `body` on one line, for an error's sentence."""
-    line = " ".join(body[: 4 * _EXCERPT].split())
+    """The beginning of `body` on one line, for an error's sentence.
+
+    Control characters do not pass: a server's words must not steer the terminal that shows them.
+    """
+    words = " ".join(body[: 4 * _EXCERPT].split())
+    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
     return line if len(line) <= _EXCERPT else line[:_EXCERPT] + "..."
 
 
@@ -70,7 +76,7 @@ def read_completion(body: bytes, think: ThinkRule = "strict") -> Completion:
     Raises:
         ReplyError: The answer is no JSON, holds an error, or has no choices.
     """
-    text = body.decode("utf-8", errors="replace")
+    text = body.decode("utf-8-sig", errors="replace")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -132,7 +138,8 @@ class StreamReader:
         if event.get("usage"):
             self._usage = _usage(event["usage"])
         brought = False
-        for choice in event.get("choices") or ():
+        choices = event.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
             if not isinstance(choice, dict) or choice.get("index", 0) != 0:
                 continue
             delta = choice.get("delta") or choice.get("message")
@@ -216,10 +223,14 @@ def split_think(text: str) -> tuple[str, str | None]:
 
     The remainder is stripped only if a block was removed, as EvalScope 1.14.1 does.
     """
-    match = _THINK_BLOCK.search(text)
-    if match is None:
+    opened = _THINK_OPEN.search(text)
+    # One search for each tag: where the first has no end, none has, and looking again from each
+    # of many tags would take quadratic time.
+    close = text.find(_THINK_CLOSE, opened.end()) if opened else -1
+    if opened is None or close < 0:
         return text, None
-    return (text[: match.start()] + text[match.end() :]).strip(), match[1].strip()
+    rest = text[: opened.start()] + text[close + len(_THINK_CLOSE) :]
+    return rest.strip(), text[opened.end() : close].strip()
 
 
 def _split_unpaired(text: str) -> tuple[str, str | None, str | None]:
@@ -288,6 +299,8 @@ def _usage(value: object) -> Usage:
 
     def count(key: str) -> int | None:
         number = value.get(key)
-        return number if isinstance(number, int) and not isinstance(number, bool) else None
+        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= _MOST_TOKENS:
+            return number
+        return None
 
     return Usage(count("prompt_tokens"), count("completion_tokens"))

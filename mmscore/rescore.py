@@ -14,7 +14,7 @@ from mmscore.arguments import asked
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config import DEFAULT_CONCURRENCY
 from mmscore.judge_config import JudgeConfig
-from mmscore.recording import replied, sample_of, score_record
+from mmscore.recording import replied, reply_of, sample_of, score_record
 from mmscore.result import Result, reported, versions
 
 if TYPE_CHECKING:
@@ -46,20 +46,21 @@ def rescore(
         EndpointError: A judge does not answer.
         StorageError: The folder cannot be written, or another process is writing it.
     """
-    record = journal.read_json(folder / journal.RUN)
+    record = journal.read_run(folder)
     config = record["config"]
     benchmark = asked(record)
     args = config.get("dataset_args", {}).get(benchmark.name, {})
     workers = concurrency or config.get("eval_batch_size") or DEFAULT_CONCURRENCY
     record["benchmark"]["metrics"], record["judge"] = [*benchmark.metrics], None
     with ExitStack() as open_things:
+        # A run that is still writing would go on into the file that is about to be replaced.
+        predictions = journal.AppendFile(folder / journal.PREDICTIONS, notice)
+        open_things.enter_context(closing(predictions))
         judges, at_once = None, False
         if judge is not None or config.get("judge"):
             judges, at_once = _panel(record, benchmark, folder, judge, open_things, notice, workers)
         score = partial(_scored, benchmark, filters.build(args.get("filters")), judges)
-        replies = journal.LastRecords(folder / journal.PREDICTIONS, journal.key, replied)
-        open_things.enter_context(closing(replies))
-        lines = _at_once(score, replies, workers, judges) if at_once else _in_turn(score, replies)
+        lines = _lines(folder, score, workers if at_once else 0, judges)
         journal.write_whole(folder / journal.SCORES, lines)
     record["fingerprints"]["scorer"] = filters.scorer_id(benchmark.scorer, args.get("filters"))
     record["versions"] = versions()
@@ -103,7 +104,7 @@ def recorded_judge(folder: Path) -> dict[str, Any] | None:
     Raises:
         DataError: The folder holds no run.
     """
-    judge: dict[str, Any] | None = journal.read_json(folder / journal.RUN)["config"].get("judge")
+    judge: dict[str, Any] | None = journal.read_run(folder)["config"].get("judge")
     return judge
 
 
@@ -113,14 +114,24 @@ def _scored(
     judges: Panel | None,
     prediction: Mapping[str, Any],
 ) -> bytes:
-    sample, repeat, reply = sample_of(prediction), prediction["repeat"], prediction["reply"]
+    sample, (_, repeat) = sample_of(prediction), journal.key(prediction)
+    reply = reply_of(prediction)
     return journal.encode(score_record(benchmark, sample, repeat, reply, keep, judges))
 
 
-def _in_turn(
-    score: Callable[[Mapping[str, Any]], bytes], replies: journal.LastRecords[journal.Key]
+def _lines(
+    folder: Path,
+    score: Callable[[Mapping[str, Any]], bytes],
+    workers: int,
+    judges: Panel | None,
 ) -> Iterator[bytes]:
-    return (score(replies[key]) for key in replies)
+    """The score lines of all replies, in the order in which their samples first ended."""
+    path = folder / journal.PREDICTIONS
+    with closing(journal.LastRecords(path, journal.key, replied)) as replies:
+        if workers:
+            yield from _at_once(score, replies, workers, judges)
+        else:
+            yield from map(score, replies.values())
 
 
 def _at_once(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,12 @@ from mmscore import journal, judging, vlmevalkit
 from mmscore.client import Client
 from mmscore.config import TaskConfig
 from mmscore.endpoint import attacher, body_options, service
-from mmscore.errors import ConfigError, StorageError
+from mmscore.errors import ConfigError, DataError, StorageError
 from mmscore.planning import SILENT, Events, Plan, plans
 from mmscore.provenance import now, run_record
 from mmscore.recording import replied
 from mmscore.result import Result, reported
+from mmscore.resuming import REPLACED, asks_the_same, bring_in_line
 from mmscore.runner import Asking, Earlier, Run
 from mmscore.wire import build_request, media_of
 
@@ -78,8 +79,8 @@ def ask(plan: Plan, events: Events) -> Result:
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
         open_things.enter_context(closing(plan.files))
-        asking = _asking(plan, client, folder, open_things, events)
         record = run_record(plan, client.place, folder)
+        asking = _asking(plan, client, folder, record, open_things, events)
         journal.write_json(folder / journal.RUN, record)
         events.start(plan.benchmark, record["planned"], folder)
         for warning in plan.survey.warnings[:WARNINGS_TOLD]:
@@ -124,7 +125,12 @@ def _close(folder: Path, record: Mapping[str, Any], stopped: BaseException | Non
 
 
 def _asking(
-    plan: Plan, client: Client, folder: Path, open_things: ExitStack, events: Events
+    plan: Plan,
+    client: Client,
+    folder: Path,
+    record: Mapping[str, Any],
+    open_things: ExitStack,
+    events: Events,
 ) -> Asking:
     def journal_of(name: str) -> journal.AppendFile:
         return open_things.enter_context(closing(journal.AppendFile(folder / name, events.notice)))
@@ -142,7 +148,7 @@ def _asking(
         plan.files.close()
         media.stop()
 
-    return Asking(
+    asking = Asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
@@ -150,14 +156,36 @@ def _asking(
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
-        earlier=_earlier(folder, open_things, rescore=plan.task.rerun_review),
         concurrency=plan.task.eval_batch_size,
         judges=judges,
         drop_downloads=drop_downloads,
     )
+    if plan.task.resume and not asks_the_same(journal.read_run(folder), record):
+        _sort_replies(plan, asking, folder, events)
+    earlier = _earlier(folder, open_things, rescore=plan.task.rerun_review)
+    return replace(asking, earlier=earlier)
 
 
-def preview(plan: Plan) -> Iterator[tuple[str, str]]:
+def _sort_replies(plan: Plan, asking: Asking, folder: Path, events: Events) -> None:
+    """Move away what earlier replies do not belong to the run as it is now, and say so."""
+
+    def asked(known: frozenset[journal.Key]) -> Iterator[tuple[int, journal.Key, str | None]]:
+        for index, sample, repeat in plan.selection.items(plan.samples()):
+            if (sample.id, repeat) in known and sample.problem is None:
+                with suppress(DataError):  # told when the sample's turn comes
+                    yield index, (sample.id, repeat), asking.request(sample)[0].hash
+
+    moved = bring_in_line(folder, asking.predictions, asking.scores, asked)
+    if moved.away:
+        events.notice(
+            f"{moved.away} earlier replies were to other requests (model, prompt, options, data or "
+            f"selection changed); they do not count and are kept in {folder / REPLACED}"
+        )
+    if moved.back:
+        events.notice(f"{moved.back} replies of {folder / REPLACED} count again")
+
+
+def preview(plan: Plan) -> Iterator[tuple[str, Any]]:
     """Yield subset and body of the first request of each subset, media shortened."""
     attach = attacher(plan.task).attach
     shown: set[str] = set()
@@ -172,19 +200,14 @@ def preview(plan: Plan) -> Iterator[tuple[str, str]]:
         ]
         model = plan.task.model or ""
         request = build_request(model, sample.messages, short, body_options(plan.task))
-        yield (
-            sample.subset,
-            json.dumps(json.loads(b"".join(request.body)), ensure_ascii=False, indent=2),
-        )
+        yield sample.subset, json.loads(b"".join(request.body))
 
 
 def run_folder(plan: Plan) -> Path:
     """The folder of the run: the one to go on with, or a new one."""
     task = plan.task
     if task.resume:
-        folder = Path(task.resume)
-        journal.read_json(folder / journal.RUN)
-        return folder
+        return Path(task.resume)
     own = task.out or (task.work_dir if task.no_timestamp else None)
     if own:
         out = Path(own)

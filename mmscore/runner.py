@@ -6,10 +6,13 @@ scores and writes before it takes the next; memory depends on the number of work
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
@@ -17,7 +20,7 @@ from mmscore.client import Client, hint_for
 from mmscore.errors import DataError, EndpointError, HubError
 from mmscore.journal import AppendFile, Key
 from mmscore.judging import Panel
-from mmscore.recording import prediction_record, score_record
+from mmscore.recording import prediction_record, reply_of, score_record
 from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
 from mmscore.wire import Attachment, Request, build_request, media_of
 
@@ -31,7 +34,7 @@ Item = tuple[int, Sample, int]
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is; one value per event, safe to keep.
+    """How far a run is; whoever is told gets a value of its own, safe to keep.
 
     Attributes:
         total: Requests planned in this run, kept ones included.
@@ -79,8 +82,8 @@ class Asking:
         filter: What happens to a reply before it is parsed.
         predictions: Where replies are written.
         scores: Where scores are written.
-        earlier: What need not be asked again.
         concurrency: Requests in flight.
+        earlier: What need not be asked again.
         judges: Who is asked about a reply after the rule; None where nobody is.
         drop_downloads: Ends what is being fetched of the data, when the user stops the run.
     """
@@ -92,10 +95,42 @@ class Asking:
     filter: Callable[[str], str]
     predictions: AppendFile
     scores: AppendFile
-    earlier: Earlier
     concurrency: int
+    earlier: Earlier = field(default_factory=Earlier)
     judges: Panel | None = None
     drop_downloads: Callable[[], None] = lambda: None
+
+    def request(self, sample: Sample) -> tuple[Request, list[Attachment]]:
+        """The request for a sample and the media in it, which are read for that.
+
+        Raises:
+            DataError: A medium is gone, broken or cannot be sent.
+        """
+        media = [self.attach(medium) for medium in media_of(sample.messages)]
+        model = self.client.service.model
+        return build_request(model, sample.messages, media, self.options), media
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Keep a Ctrl-C or SIGTERM back until the block has ended; then it is raised as usual."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are heard in the main thread only
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        signal.signal(number, lambda *heard: came.append(heard))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    for heard, frame in came:
+        handler = before[signal.Signals(heard)]
+        if callable(handler):
+            handler(heard, frame)
 
 
 class Run:
@@ -118,6 +153,8 @@ class Run:
         self._take_lock = threading.Lock()
         self._count_lock = threading.Lock()
         self._stopping = threading.Event()
+        self._working = max(1, min(asking.concurrency, total))
+        self._ended = threading.Event()
         self._error: BaseException | None = None
         self._answered = False
         self._failures_in_a_row = 0
@@ -131,16 +168,13 @@ class Run:
             MmscoreError: The data or the run's folder failed.
             KeyboardInterrupt: Asked to stop; what was in flight has been finished and written.
         """
-        count = max(1, min(self.asking.concurrency, self.progress.total))
         threads = [
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
-            for number in range(count)
+            for number in range(self._working)
         ]
-        for thread in threads:
-            thread.start()
-        interrupted = self._wait_for(threads)
+        interrupted = self._start_and_wait(threads)
         self.progress.seconds = time.monotonic() - self._started
-        self._on_progress(self.progress)
+        self._on_progress(replace(self.progress))
         if self.changed:
             self._notice(
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "
@@ -154,27 +188,38 @@ class Run:
             raise KeyboardInterrupt
         return self.progress
 
-    def _wait_for(self, threads: list[threading.Thread]) -> bool:
-        """Wait for the workers; return whether the user asked to stop."""
-        interruptions = 0
+    def _start_and_wait(self, threads: list[threading.Thread]) -> bool:
+        """Start the workers and wait for all; return whether the user asked to stop.
+
+        An interrupt can come at any instruction, also while another is being answered. None may
+        lead out of here before the last worker has ended: it would write into closed files.
+        """
+        interruptions = answered = 0
+        waiting = iter(threads)
         while True:
             try:
-                for thread in threads:
-                    while thread.is_alive():
-                        thread.join(_STOP_WAIT)
+                with interrupts_held():  # one between two starts would leave a worker unwatched
+                    for thread in waiting:
+                        thread.start()
+                while answered < interruptions:
+                    answered += 1
+                    self._interrupted(answered)
+                # Not `thread.join`: interrupted before Python 3.13, it takes a thread for ended.
+                while not self._ended.wait(_STOP_WAIT):
+                    pass
                 return interruptions > 0
             except KeyboardInterrupt:
                 interruptions += 1
-                self._stopping.set()
-                self.asking.drop_downloads()
-                if interruptions == 1:
-                    self._notice(
-                        "stopping: finishing the requests in flight (Ctrl-C again to drop them)"
-                    )
-                else:
-                    self.asking.client.abort()
-                    if self.asking.judges is not None:
-                        self.asking.judges.stop(abort=True)
+
+    def _interrupted(self, times: int) -> None:
+        self._stopping.set()
+        self.asking.drop_downloads()
+        if times == 1:
+            self._notice("stopping: finishing the requests in flight (Ctrl-C again to drop them)")
+        else:
+            self.asking.client.abort()
+            if self.asking.judges is not None:
+                self.asking.judges.stop(abort=True)
 
     def _work(self) -> None:
         try:
@@ -186,6 +231,11 @@ class Run:
                 self._one(*item)
         except BaseException as error:
             self._stop(error)
+        finally:
+            with self._count_lock:
+                self._working -= 1
+                if self._working == 0:
+                    self._ended.set()
 
     def _stop(self, error: BaseException) -> None:
         with self._count_lock:
@@ -204,10 +254,7 @@ class Run:
             self._record(index, sample, repeat, reply, None, ())
             return
         try:
-            attachments = [asking.attach(medium) for medium in media_of(sample.messages)]
-            request = build_request(
-                asking.client.service.model, sample.messages, attachments, asking.options
-            )
+            request, attachments = asking.request(sample)
         except DataError as error:
             reply = Reply(status="bad_media", error=error.message)
             self._record(index, sample, repeat, reply, None, ())
@@ -226,11 +273,11 @@ class Run:
         prediction = earlier.predictions.get(key)
         if prediction is None:
             return False
-        if prediction["request"] != request.hash:
+        if prediction.get("request") != request.hash:
             with self._count_lock:
                 self.changed += 1
             return False
-        score = self._score(sample, repeat, prediction["reply"])
+        score = self._score(sample, repeat, reply_of(prediction))
         if score != earlier.scores.get(key):
             self.asking.scores.append(score)
         self._count(prediction["status"], score["metrics"], kept=True)
@@ -283,7 +330,7 @@ class Run:
                 progress.scored += 1
                 progress.right += value
             progress.seconds = time.monotonic() - self._started
-            self._on_progress(progress)
+            self._on_progress(replace(progress))
 
     def _judge_endpoint(self, reply: Reply) -> None:
         """Stop the run where the endpoint, not the samples, is what fails."""

@@ -58,3 +58,12 @@ def nearest_hint(word: str, known: Iterable[str]) -> str:
     return (
         f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
     )
+
+
+def without_secrets(url: str) -> str:
+    """`url` without user, password and query, which may hold a key: fit for files and messages."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return url.partition("?")[0].rpartition("@")[2]
+    place, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
+    return f"{scheme}{separator}{place.rpartition('@')[2]}{slash}{path}"

@@ -18,26 +18,26 @@ FLOORS = (
     ("words", "constants errors wording records judge_config evalscope config"),
     (
         "bytes in",
-        "net webfaults web ranges cache links archive ahead remote download repository local hub rows"
-        " sources media",
+        "net webfaults web ranges cache links archive ahead remote download repository local hub"
+        " rows sources media",
     ),
     (
         "words out, judgement in",
         "prompts formats placeholders messages wire attach replies answers matching filters metrics scoring"
-        " stats client verdicts judge",
+        " stats gate client verdicts judge",
     ),
     (
         "benchmarks",
         "benchmarks.base benchmarks.own_data benchmarks.tsv_rows benchmark benchmarks.own_file"
         " benchmarks",
     ),
-    ("a run", "journal survey judging recording runner"),
+    ("a run", "journal survey judging recording resuming runner"),
     ("reading a run", "report compare"),
     (
         "the door",
         "arguments vlmevalkit endpoint planning result provenance run thumbnails rescore elsewhere"
         " merge about fetch inventory check demo"
-        " __init__ progress eval_options options cli __main__",
+        " __init__ progress process eval_options options cli __main__",
     ),
 )
 """Modules of the package, lowest floor first; a folder stands for all modules in it that are not

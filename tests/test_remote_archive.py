@@ -26,8 +26,8 @@ from mmscore.archive import Archive, ArchiveMember, open_archive
 from mmscore.cache import cache_folder
 from mmscore.errors import DataError, HubError
 from mmscore.hub import HubFiles, locate
-from mmscore.ranges import read_span
-from mmscore.remote import RemoteArchive, RemoteFile, open_directory
+from mmscore.ranges import RemoteFile, read_span
+from mmscore.remote import RemoteArchive, open_directory
 from mmscore.runner import Run
 from mmscore.web import Web
 from mmscore.webfaults import ChangedError, RangesUnusableError, Target, WebError

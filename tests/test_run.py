@@ -557,6 +557,21 @@ def test_the_environment_may_name_endpoint_and_key(data: Path, tmp_path: Path) -
     assert ran.code == 0
 
 
+def test_a_container_may_be_told_all_by_its_environment(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "task.json"
+    args = {"slake": {"local_path": str(data)}}
+    file.write_text(json.dumps({"datasets": ["slake"], "dataset_args": args, "limit": 1}))
+    with serve(reply("ANSWER: CT")) as server:
+        variables = {
+            "MMSCORE_API_URL": server.url, "MMSCORE_API_KEY": "sk-env", "MMSCORE_MODEL": "m",
+            "MMSCORE_CONFIG": str(file), "MMSCORE_WORK_DIR": str(tmp_path / "runs"),
+        }  # fmt: skip
+        ran = run_cli("run", env=variables)
+        assert [request.json["model"] for request in server.requests] == ["m"] * 4
+    assert ran.code == 0, ran.err
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
 def test_the_key_is_nowhere(run: Any, tmp_path: Path) -> None:
     key = "sk-SECRET123"
     with serve(status(401, f"{key} is not known")) as server:

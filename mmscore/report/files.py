@@ -11,6 +11,7 @@ from mmscore.report.folder import Run
 from mmscore.report.summary import SCHEMA, Report, Row
 from mmscore.stats import deviation, mean
 
+_FORMULA = frozenset("=+-@\t\r")
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
@@ -138,8 +139,7 @@ def _cells(
 ) -> list[object]:
     usage = prediction.get("usage") or {}
     media = prediction.get("media") or ()
-    found = {
-        **prediction,
+    made = {
         "repeat": prediction.get("repeat", 0),
         "category": categories.get(prediction.get("subset", "")),
         "choices": " | ".join(map(str, prediction.get("choices") or ())),
@@ -150,7 +150,7 @@ def _cells(
         "completion_tokens": usage.get("completion_tokens"),
         "media": " | ".join(str(medium.get("place", "")) for medium in media),
     }
-    return [found.get(column) for column in _COLUMNS]
+    return [made[name] if name in made else prediction.get(name) for name in _COLUMNS]
 
 
 def _verdicts(judge: object) -> str | None:
@@ -165,6 +165,6 @@ def _safe(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     text = cell.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not _PLAIN_NUMBER.fullmatch(text):
+    if text[:1] in _FORMULA and not _PLAIN_NUMBER.fullmatch(text):
         return "'" + text
     return text

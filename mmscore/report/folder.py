@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.errors import DataError
-from mmscore.journal import PREDICTIONS, RUN, SCORES, RecordReader, read_json
+from mmscore.journal import PREDICTIONS, SCORES, RecordReader, read_run
 from mmscore.report.lines import Line, metric_names, read_lines
-
-SCHEMA = 1
-"""The version of `run.json` this module understands."""
 
 Whole = tuple[dict[str, Any], dict[str, Any]]
 """The prediction record of a sample and its score record, which is empty where there is none."""
@@ -74,22 +71,6 @@ def load(directory: Path) -> Run:
     Raises:
         DataError: The folder is no run's folder, or a line inside a file is damaged.
     """
-    info = _info(directory / RUN)
+    info = read_run(directory)
     groups = info["benchmark"].get("groups") or ()
     return Run(directory, info, read_lines(directory / PREDICTIONS, directory / SCORES, groups))
-
-
-def _info(path: Path) -> dict[str, Any]:
-    hint = "give the folder that a run wrote, the one with run.json in it"
-    if not path.is_file():
-        raise DataError(f"`{path.parent}` is no run's folder: there is no run.json", hint=hint)
-    info = read_json(path)
-    version = info.get("schema_version")
-    if not isinstance(version, int) or version > SCHEMA:
-        raise DataError(
-            f"`{path}` has schema_version {version!r}, this mmscore reads up to {SCHEMA}",
-            hint="a newer mmscore wrote it; upgrade with `pip install -U mmscore`",
-        )
-    if not isinstance(info.get("benchmark"), dict):
-        raise DataError(f"`{path}` names no benchmark", hint=hint)
-    return info
