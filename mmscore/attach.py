@@ -10,9 +10,10 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import replace
 
-from mmscore.errors import MediaError
+from mmscore.errors import DataError, MediaError
 from mmscore.hub.links import Links
 from mmscore.media import ImageLimits, data_uri, prepare_image
 from mmscore.records import Media
@@ -134,6 +135,10 @@ class Attacher:
         payload = _in_json(uri)
         digest = hashlib.sha256(payload).hexdigest()
         note = {"place": source.name, "sha256": digest, "characters": len(payload), "mime": mime}
+        if medium.kind == "image":
+            with suppress(DataError):  # what is no base64 goes out all the same
+                data = TextSource(source.name, uri).read()
+                note |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
         return Attachment(payload, digest, note)
 
 

@@ -100,21 +100,17 @@ def draft(
     target, unscored = only_answer(answers)
     if len(answers) > 1:
         unscored = [f"{sentence} (--multiple compares sets)" for sentence in unscored]
-    doubts = [*_option_doubts(options)]
+    doubts = _option_doubts(options)
     try:
         labels = right_labels(answers, options, multiple=multiple)
         if multiple and labels:
             target, unscored = "".join(labels), []
     except DataError as error:
         doubts.append(error)
-    warnings = [f"no medium for {name}, so it is left out" for name in dropped]
+    if dropped:
+        unscored = [*(f"no medium for {name}, so it is left out" for name in dropped), *unscored]
     return Draft(
-        (Message("user", parts),),
-        target,
-        tuple(options),
-        facts,
-        tuple(doubts),
-        (*warnings, *unscored),
+        (Message("user", parts),), target, tuple(options), facts, tuple(doubts), tuple(unscored)
     )
 
 
@@ -181,17 +177,17 @@ def _written(item: object) -> str:
         ) from None
 
 
-def _option_doubts(options: Sequence[str]) -> Iterator[DataError]:
+def _option_doubts(options: Sequence[str]) -> list[DataError]:
+    doubts = []
     if len(options) < 2:
         number = "1 option" if options else "0 options"
-        yield DataError(f"`options` has {number}, expected at least 2")
-    if all(map(str.strip, options)):
-        return
-    for label, option in zip(choice_labels(len(options)), options, strict=True):
-        if not option.strip():
-            yield DataError(
-                f"option {label} is empty", hint="look for a doubled or trailing comma in `options`"
-            )
+        doubts.append(DataError(f"`options` has {number}, expected at least 2"))
+    if not all(map(str.strip, options)):
+        hint = "look for a doubled or trailing comma in `options`"
+        for label, option in zip(choice_labels(len(options)), options, strict=True):
+            if not option.strip():
+                doubts.append(DataError(f"option {label} is empty", hint=hint))
+    return doubts
 
 
 # --- answers -----------------------------------------------------------------------------------

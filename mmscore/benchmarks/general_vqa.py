@@ -105,8 +105,8 @@ def _resolved(
     A text of which nothing would be left keeps its placeholders.
     """
     messages = [_with_text(message) for message in messages]
-    texts = [cut(_plain_text(message)) for message in messages]
-    marked = [piece for text in texts if len(text) > 1 for piece in text[:-1]]
+    texts = [_cut(message) for message in messages]
+    marked = [piece for text in texts for piece in text[:-1]]
     if not marked:
         return messages, []
     media = columns_of(record, numbers_of(marked))
@@ -129,12 +129,12 @@ def _with_text(message: Any) -> Any:
     return message
 
 
-def _plain_text(message: Any) -> str:
-    """The text of a user message that is a plain string; placeholders count nowhere else."""
+def _cut(message: Any) -> list[str]:
+    """A user's plain text cut at its placeholders, which count nowhere else; [] without any."""
     if not isinstance(message, dict) or message.get("role") != "user":
-        return ""
+        return []
     content = message.get("content")
-    return content if isinstance(content, str) else ""
+    return cut(content) if isinstance(content, str) and "<" in content else []
 
 
 def parse(reply: str, sample: Sample) -> Extracted:

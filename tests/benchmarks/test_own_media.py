@@ -6,6 +6,7 @@ Every case runs the command against a loopback endpoint and compares the body.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -126,7 +127,9 @@ def test_a_picture_stays_in_its_file_until_it_is_sent(
     assert sent(data) == [[{"type": "image_url", "image_url": {"url": URI, "detail": "auto"}}]]
     predictions = (tmp_path / f"run-{data.name}" / "predictions.jsonl").read_text(encoding="utf-8")
     assert len(predictions) < 2000
-    assert str(data) in predictions
+    (note,) = json.loads(predictions)["media"]
+    assert str(data) in note["place"]
+    assert note["sha256"] == hashlib.sha256(PNG).hexdigest()  # a report finds the picture by it
 
 
 @pytest.mark.parametrize(
