@@ -129,7 +129,7 @@ class Findings:
             name, body = self.request
             lines = "\n            ".join(request_lines(body))
             yield f"  request   {name}\n            {lines}"
-        yield f"  endpoint  {self.endpoint or 'not asked: none given'}"
+        yield f"  endpoint  {self.endpoint or 'not asked: give --api-url and --model'}"
         yield from (f"  note: {note}" for note in self.notes)
         yield from (f"  problem: {problem}" for problem in self.problems)
         count = len(self.problems)
@@ -286,7 +286,8 @@ def _note_size(found: Findings, image: CheckedImage, name: str) -> None:
 
 def _endpoint_given(task: TaskConfig) -> bool:
     variables = ("MMSCORE_API_URL", "OPENAI_BASE_URL")
-    return bool(task.api_url or any(os.environ.get(name) for name in variables))
+    given = task.api_url or any(os.environ.get(name) for name in variables)
+    return bool(given and task.model)
 
 
 def _ask_one(found: Findings, plan: Plan, attacher: Attacher) -> None:

@@ -296,7 +296,7 @@ def parse_shard(shard: str | None) -> tuple[int, int] | None:
         part, parts = int(match[1]), int(match[2])
         if 1 <= part <= parts:
             return part, parts
-    raise ConfigError(f"`shard` is `{shard}`, expected K/N such as 1/4")
+    raise ConfigError(f"`shard` is `{shard}`, expected K/N with K from 1 to N, such as 1/4")
 
 
 def parse_size(value: int | str) -> int:

@@ -266,7 +266,11 @@ def _limit(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:
+        pass
+    try:
         return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number") from None
 
 
 COMMANDS = {
@@ -283,7 +287,7 @@ COMMANDS = {
         _check,
     ),
     "eval": (
-        "the same with EvalScope's flags",
+        "as `run`, with EvalScope's flags",
         "--model NAME --api-url URL --datasets NAME... [options]",
         "mmscore eval --model m --api-url http://127.0.0.1:8000/v1 --datasets slake --limit 10",
         _eval,

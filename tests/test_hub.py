@@ -400,7 +400,7 @@ def test_two_threads_and_two_processes_fetch_once(monkeypatch: pytest.MonkeyPatc
         return Response(200, response.headers, tuple(_cut(response.body, 20)), gap=0.05)
 
     with serving(monkeypatch, answer) as server:
-        command = [sys.executable, "-c", program]
+        command = [sys.executable, "-P", "-c", program]
         running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         said = [process.communicate(timeout=60)[0] for process in running]
         assert [process.returncode for process in running] == [0, 0]

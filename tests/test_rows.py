@@ -265,7 +265,7 @@ print(total, int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_t
 
 def peak_memory(path: Path, *late: str) -> tuple[int, int]:
     """Characters read and peak megabytes of a process that reads a file."""
-    command = [sys.executable, "-c", PEAK, str(path), *late]
+    command = [sys.executable, "-P", "-c", PEAK, str(path), *late]
     total, peak = subprocess.check_output(command, text=True).split()
     return int(total), int(peak)
 
@@ -293,7 +293,7 @@ print(ascii([dict(row) for row in read(sys.argv[1])]))
 """
     environment = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
     output = subprocess.check_output(
-        [sys.executable, "-c", code, str(path)], env=environment, text=True
+        [sys.executable, "-P", "-c", code, str(path)], env=environment, text=True
     )
     assert output.strip() == ascii([{"问题": "这是什么²？", "answer": "肺"}])
 

@@ -43,8 +43,10 @@ def table(reports: Sequence[Report], style: Style = Style()) -> str:  # noqa: B0
             line.append(row.category if known else "-")
         line.append(span(row.low, row.high))
         cells.append([clean(cell) for cell in line])
-    drawn = box(head, cells, right=frozenset({"Num"}))
-    return drawn if style.boxes else plain(drawn)
+    if style.boxes:
+        return box(head, cells, right=frozenset({"Num"}))
+    # Before the widths are taken: an arrow that goes would leave a gap.
+    return plain(box(head, [[plain(cell) for cell in row] for row in cells], frozenset({"Num"})))
 
 
 def _table_rows(report: Report) -> Iterator[Row]:
