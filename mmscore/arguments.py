@@ -85,7 +85,9 @@ def extra_options(benchmark: Benchmark, args: Mapping[str, Any]) -> dict[str, An
         if name not in benchmark.extra:
             raise ConfigError(
                 f"`{benchmark.name}` has no option `{name}`",
-                hint=nearest_hint(str(name), benchmark.extra) if benchmark.extra else None,
+                hint=nearest_hint(str(name), benchmark.extra)
+                if benchmark.extra
+                else "sets of your own have options: general_vqa, general_vmcq, tsv_vqa",
             )
     return extra
 

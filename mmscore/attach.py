@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from mmscore.errors import MediaError
-from mmscore.links import Links
+from mmscore.hub.links import Links
 from mmscore.media import ImageLimits, data_uri, prepare_image
 from mmscore.records import Media
 from mmscore.sources import TextSource, mime_of

@@ -314,8 +314,8 @@ def _fetch(arguments: argparse.Namespace) -> int:
 
 
 def _cache(arguments: argparse.Namespace) -> int:
-    from mmscore.cache import cache_folder
     from mmscore.fetch import clean_cache, kept, size_words
+    from mmscore.hub.cache import cache_folder
 
     cleaned = arguments.clean is not None
     found = clean_cache(arguments.clean) if cleaned else kept()

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from mmscore import evalscope
 from mmscore.errors import ConfigError, MissingExtraError
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge.config import JudgeConfig
 from mmscore.wording import nearest_hint
 
 DEFAULT_CONCURRENCY = 8

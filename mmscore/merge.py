@@ -8,9 +8,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from mmscore import journal, judging
+from mmscore import journal
 from mmscore.config import parse_shard
 from mmscore.errors import DataError
+from mmscore.judge import panel
 from mmscore.report.folder import Run, Whole, load
 from mmscore.result import Result, reported
 from mmscore.wording import listed
@@ -44,12 +45,12 @@ def merge(folders: Sequence[Path], out: Path) -> Result:
 def _merge_judgements(folders: Sequence[Path], made: Path) -> None:
     """Keep what the judges of all shards said, where any was asked."""
     with ExitStack() as open_things:
-        found = [said for said in map(judging.read_judgements, folders) if said is not None]
+        found = [said for said in map(panel.read_judgements, folders) if said is not None]
         for said in found:
             open_things.enter_context(closing(said))
         if any(found):
             lines = (journal.encode(line) for said in found for line in said.values())
-            journal.write_whole(made / judging.JUDGEMENTS, lines)
+            journal.write_whole(made / panel.JUDGEMENTS, lines)
 
 
 def _in_order(runs: Sequence[Run]) -> Iterator[Whole]:

@@ -11,9 +11,9 @@ from mmscore.arguments import chosen, data_place, extra_options, task_of
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.hub import Files, locate
-from mmscore.judge import resolved
-from mmscore.judge_config import JudgeConfig
+from mmscore.hub.files import Files, locate
+from mmscore.judge.asking import resolved
+from mmscore.judge.config import JudgeConfig
 from mmscore.records import Message, Sample, Source
 from mmscore.runner import Progress
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey

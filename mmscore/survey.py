@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 
 from mmscore.config import parse_shard
@@ -10,9 +10,12 @@ from mmscore.errors import ConfigError, DataError
 from mmscore.records import Media, Message, Sample, Text
 from mmscore.sources import FileSource
 from mmscore.wire import media_of
-from mmscore.wording import listed, nearest_hint
+from mmscore.wording import listed, nearest_hint, shown
 
 _SHOWN = 10
+
+LONGEST_NAME = 300
+"""Characters of the name of a missing medium that are told."""
 
 
 @dataclass(slots=True)
@@ -126,17 +129,28 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
         )
     if found.problems and not skip_bad_media:
         raise DataError(
-            f"{len(found.problems)} records of {place} cannot be asked:\n{_lines(found.problems)}",
+            f"{_count(found.problems, 'record', 'records')} of {place} cannot be asked:\n"
+            f"{_lines(found.problems)}",
             hint="correct the data, or run the rest with --skip-bad-media",
         )
     if found.missing and not skip_bad_media:
-        spoiled = sum(len(ids) for ids in found.missing.values())
+        spoiled = [one for ids in found.missing.values() for one in ids]
+        folder = "name the folder of the media with --media-root, " if found.tried else ""
         raise DataError(
-            f"{len(found.missing)} media of {spoiled} samples cannot be found: "
-            f"{', '.join(f'`{name}`' for name in found.missing)}"
+            f"{_count(found.missing, 'medium', 'media')} of {_count(spoiled, 'sample', 'samples')} "
+            f"cannot be found: {', '.join(map(_quoted, found.missing))}"
             f"{f'; {found.tried}' if found.tried else ''}",
-            hint="complete the data, or run the rest with --skip-bad-media",
+            hint=f"complete the data, {folder}or run the rest with --skip-bad-media",
         )
+
+
+def _count(things: Sized, one: str, many: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else many}"
+
+
+def _quoted(name: str) -> str:
+    """A name whole, unless it is none: base64 or control characters in the place of a path."""
+    return f"`{name}`" if name.isprintable() and len(name) < LONGEST_NAME else shown(name)
 
 
 def _lines(sentences: list[str]) -> str:

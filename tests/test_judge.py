@@ -18,8 +18,8 @@ from support import Ran, lines, run_cli, script_path
 from mmscore import demo
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.judge import GRADING, prompt_of, resolved
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge.asking import GRADING, prompt_of, resolved
+from mmscore.judge.config import JudgeConfig
 from mmscore.run import run_task
 
 KEY = "sk-JUDGE-SECRET"

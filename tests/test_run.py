@@ -430,7 +430,7 @@ BAD_DATA = [
     (no_folder, ["no data at"]),
     (no_archive, ["imgs.zip", "found `test.json`"]),
     (cut_archive, ["imgs.zip"]),
-    (no_image, ["1 media of 4 samples", "demo3/source.png", "--skip-bad-media"]),
+    (no_image, ["1 medium of 4 samples", "demo3/source.png", "--skip-bad-media"]),
     (broken_json, ["test.json", "line", "column"]),
     (not_a_list, ["an object", "expected a list"]),
     (unknown_language, ["row 4", "`fr`"]),

@@ -15,7 +15,7 @@ from support import run_cli
 
 from mmscore.benchmarks import tsv_mcq, tsv_vqa
 from mmscore.benchmarks.base import Options
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.media import prepare_image
 from mmscore.records import Sample
 from mmscore.run import run_task

@@ -30,6 +30,7 @@ from mmscore.prompts import (
     template_language,
 )
 from mmscore.records import Extracted, Message, Sample
+from mmscore.rows import missing_column, require_columns
 from mmscore.sources import Roots
 from mmscore.wording import shown, text_of, what
 
@@ -86,9 +87,8 @@ def draft(
     """
     media = columns_of(record)
     options = read_options(record)
-    for name in ("question", "answer"):
-        if name not in record:
-            raise DataError(f"no column `{name}`")
+    if "question" not in record or "answer" not in record:
+        require_columns(("question", "answer"), record, "the record")
     if not "".join(options).isascii():
         for label, option in zip(choice_labels(len(options)), options, strict=True):
             text_of(option, f"option {label}")
@@ -98,6 +98,8 @@ def draft(
     multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
     target, unscored = only_answer(answers)
+    if len(answers) > 1:
+        unscored = [f"{sentence} (--multiple compares sets)" for sentence in unscored]
     doubts = [*_option_doubts(options)]
     try:
         labels = right_labels(answers, options, multiple=multiple)
@@ -142,7 +144,8 @@ def _lettered(record: Mapping[str, Any]) -> list[str]:
     filled = [letter for letter in LETTERS if record.get(letter) not in (None, "")]
     if not filled:
         raise DataError(
-            "no options: neither a column `options` nor columns `A`, `B` ... are filled"
+            "no options: neither a column `options` nor columns `A`, `B` ... are filled",
+            hint=None if "options" in record else missing_column("options", record, "").hint,
         )
     expected = list(LETTERS[: len(filled)])
     if filled != expected:
@@ -238,7 +241,7 @@ def _no_label(name: str, options: Sequence[str], labels: Sequence[str]) -> DataE
             )
     return DataError(
         f"`answer` {shown(name)} is no label of the {len(options)} options ({span})",
-        hint="answers are labels: A to Z, then 1, 2, 3 ...; several need the option `multiple`",
+        hint="answers are labels: A to Z, then 1, 2, 3 ...; several need --multiple",
     )
 
 

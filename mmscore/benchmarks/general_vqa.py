@@ -28,7 +28,7 @@ from mmscore.placeholders import (
     parts_of,
 )
 from mmscore.records import Extracted, Sample
-from mmscore.rows import Cell, json_with_cells
+from mmscore.rows import Cell, json_with_cells, missing_column
 from mmscore.sources import Roots
 from mmscore.wording import what
 
@@ -68,7 +68,10 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
     """
     messages = _messages(record)
     doubts: tuple[DataError, ...] = ()
-    if not isinstance(messages, list) or not messages:
+    if "messages" not in record:
+        doubts = (missing_column("messages", record, "the record"),)
+        messages = []
+    elif not isinstance(messages, list) or not messages:
         found = "an empty list" if messages == [] else what(messages)
         doubts = (DataError(f"`messages` is {found}, expected a list of messages"),)
         messages = []

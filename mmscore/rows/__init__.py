@@ -22,6 +22,7 @@ from mmscore.rows.base import (
     Cell,
     Row,
     Want,
+    missing_column,
     require_columns,
     split_parts,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "Cell",
     "Row",
     "json_with_cells",
+    "missing_column",
     "read",
     "require_columns",
     "split_parts",

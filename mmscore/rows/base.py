@@ -114,13 +114,18 @@ def require_columns(names: Iterable[str], found: Iterable[str], place: str) -> N
     """
     found = list(found)
     for name in names:
-        if name in found:
-            continue
-        folded = {other.strip().casefold(): other for other in found}
-        near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
-        hint = f"did you mean `{folded[near[0]]}`?" if near else None
-        columns = listed(found, 20) or "none"
-        raise DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
+        if name not in found:
+            raise missing_column(name, found, place)
+
+
+def missing_column(name: str, found: Iterable[str], place: str) -> DataError:
+    """The error that names a missing column, those there are, and of them the nearest."""
+    found = list(found)
+    folded = {other.strip().casefold(): other for other in found}
+    near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
+    hint = f"did you mean {shown(folded[near[0]])}?" if near else None
+    columns = listed(found, 20) or "none"
+    return DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
 
 
 PART = re.compile(r"(?P<split>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?:-[0-9a-f]+)?")

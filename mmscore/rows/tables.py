@@ -36,6 +36,8 @@ SWALLOWED_LINES = 100
 QUOTE_HINT = 'write a cell that begins with a quote as """so"" it begins"'
 
 
+CELLS_HINT = 'quote a cell that holds the delimiter or a line end: "a, ""b"", c"'
+
 CLOSING = re.compile(rb'(?:[^"]++|"")*+"')
 """The inside of a quoted cell up to its closing quote."""
 
@@ -165,7 +167,9 @@ def _values(record: Record, dialect: Dialect, names: list[str], want: Want) -> d
     """The row of a record; every cell is text, an empty one is the empty string."""
     cells = dialect.cells(record.raw)
     if len(cells) != len(names):
-        raise DataError(f"{record.place.name} has {len(cells)} cells, expected {len(names)}")
+        raise DataError(
+            f"{record.place.name} has {len(cells)} cells, expected {len(names)}", hint=CELLS_HINT
+        )
     if b"\0" in record.raw:
         at = record.offset + record.raw.index(b"\0")
         raise DataError(f"{record.place.name} holds a NUL byte (byte {at} of the file)")

@@ -195,9 +195,9 @@ def _open(path: Path) -> BinaryIO:
         what = "UTF-16 text without a byte order mark, or binary data"
     if what is not None:
         raise DataError(f"`{path}` is {what}, expected UTF-8 text", hint="save it as UTF-8")
-    file = path.open("rb", buffering=BUFFER_BYTES)
-    file.seek(len(BOM) if head.startswith(BOM) else 0)
-    return file
+    whole: BinaryIO = path.open("rb", buffering=BUFFER_BYTES)
+    whole.seek(len(BOM) if head.startswith(BOM) else 0)
+    return whole
 
 
 def _stamp(file: BinaryIO) -> tuple[int, int]:

@@ -29,7 +29,7 @@ from measure import cost_of, endpoint
 
 from mmscore.benchmarks import find
 from mmscore.benchmarks.base import Options
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.rows import read
 from mmscore.survey import survey
 
@@ -147,11 +147,8 @@ def peak(words: str, benchmark: str, data: Path, count: int, *more: str) -> None
         asked = len(Path(out, "run", "predictions.jsonl").read_bytes().splitlines())
     assert asked == count, f"{asked} of {count} asked"
     size = data.stat().st_size / 1e6
-    print(
-        f"{words:<44}{size:>8.0f} MB{cost.wall:>8.1f} s{cost.cpu:>7.1f} s cpu"
-        f"{highest:>7.0f} MB peak",
-        flush=True,
-    )
+    times = f"{cost.wall:>8.1f} s{cost.cpu:>7.1f} s cpu"
+    print(f"{words:<44}{size:>8.0f} MB{times}{highest:>7.0f} MB peak", flush=True)
 
 
 def table(folder: Path) -> None:

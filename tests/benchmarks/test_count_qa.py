@@ -15,7 +15,7 @@ from support import ROOT, run_cli
 from mmscore.benchmarks import BENCHMARKS, count_qa
 from mmscore.benchmarks.base import Options
 from mmscore.errors import DataError
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.records import Media, Sample, Text
 
 SAMPLES = ROOT / "data" / "samples" / "count_qa"
@@ -129,6 +129,13 @@ def test_a_bad_row_is_named(tmp_path: Path, bad: dict[str, Any], words: list[str
         samples(tmp_path)
     for word in words:
         assert word in caught.value.message
+
+
+def test_a_missing_part_of_the_split_is_named(tmp_path: Path) -> None:
+    table(tmp_path, row(), name="test-00000-of-00003")
+    table(tmp_path, row(), name="test-00002-of-00003")
+    with pytest.raises(DataError, match="2 of 3 parts of split `test`, part 00001 is missing"):
+        samples(tmp_path)
 
 
 def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:

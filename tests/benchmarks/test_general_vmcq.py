@@ -14,7 +14,7 @@ from support import ROOT, run_cli
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vmcq import BENCHMARK, read_options, right_labels, samples
 from mmscore.errors import ConfigError, DataError
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.prompts import CHINESE_SINGLE_ANSWER_COT, SINGLE_ANSWER_COT
 from mmscore.records import Sample, Text
 from mmscore.wire import media_of
@@ -152,11 +152,27 @@ def test_a_bad_record_is_named(tmp_path: Path, change: dict[str, Any], expected:
     assert sample.messages == ()
 
 
-@pytest.mark.parametrize("missing", ["question", "answer"])
-def test_a_missing_column_is_named(tmp_path: Path, missing: str) -> None:
+@pytest.mark.parametrize(
+    ("missing", "written", "said"),
+    [
+        ("question", "qestion", "the record has no column `question`, found `qestion`, "),
+        ("answer", "Answer ", "the record has no column `answer`, found `Answer `, "),
+        ("options", "option", "no options: "),
+    ],
+)
+def test_a_missing_column_is_named_with_the_nearest(
+    tmp_path: Path, missing: str, written: str, said: str
+) -> None:
     record = asking()
-    del record[missing]
-    assert f"no column `{missing}`" in str(only(tmp_path, record).problem)
+    mistaken = {written: record.pop(missing), **record}
+    problem = str(only(tmp_path, mistaken).problem)
+    assert said in problem and problem.endswith(f"(did you mean `{written}`?)")
+
+
+def test_of_many_columns_only_some_are_named(tmp_path: Path) -> None:
+    record = {f"column {number}": "x" * 50 for number in range(10_000)}
+    problem = str(only(tmp_path, {**record, "options": ["a", "b"]}).problem)
+    assert "no column `question`" in problem and len(problem) < 700
 
 
 @pytest.mark.parametrize(

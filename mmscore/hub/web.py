@@ -19,8 +19,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from mmscore.hub.faults import Target, WebError, cut_short, explained
 from mmscore.net import is_loopback
-from mmscore.webfaults import Target, WebError, cut_short, explained
 
 if TYPE_CHECKING:
     from requests import PreparedRequest, Response, Session

@@ -16,10 +16,10 @@ from typing import Any, cast
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError, EndpointError
 from mmscore.journal import AppendFile, LastRecords
-from mmscore.judge import Judge, Judgement, Prompt, ask, judge_of, probe, prompt_of
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge.asking import Judge, Judgement, Prompt, ask, judge_of, probe, prompt_of
+from mmscore.judge.config import JudgeConfig
+from mmscore.judge.verdicts import Aggregation, combine
 from mmscore.records import Message, Sample
-from mmscore.verdicts import Aggregation, combine
 from mmscore.wire import rendered
 from mmscore.wording import without_secrets
 

@@ -18,10 +18,8 @@ from typing import Any, Literal
 from mmscore.client import Client, Service, completions_url, hint_for, request_options
 from mmscore.config import DEFAULT_RETRIES, DEFAULT_TIMEOUT, resolve_secret
 from mmscore.errors import ConfigError, EndpointError
-from mmscore.judge_config import JudgeConfig, JudgeModel, check_template
-from mmscore.prompts import fill
-from mmscore.records import FAILED, Message, Reply
-from mmscore.verdicts import (
+from mmscore.judge.config import JudgeConfig, JudgeModel, check_template
+from mmscore.judge.verdicts import (
     DEFAULT_MAPPING,
     Contract,
     Labels,
@@ -30,6 +28,8 @@ from mmscore.verdicts import (
     VerdictError,
     read_verdict,
 )
+from mmscore.prompts import fill
+from mmscore.records import FAILED, Message, Reply
 from mmscore.wire import Request, build_request
 
 FailureKind = Literal["transport", "contract", "truncated", "not_asked"]
