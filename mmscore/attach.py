@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from mmscore.errors import MediaError
-from mmscore.links import Links
+from mmscore.hub.links import Links
 from mmscore.media import ImageLimits, data_uri, prepare_image
 from mmscore.records import Media
 from mmscore.sources import TextSource, mime_of
@@ -67,7 +67,7 @@ class Attacher:
             self._links.stop()
 
     def attach(self, medium: Media) -> Attachment:
-        """Return what is sent for `medium`.
+        """What is sent for `medium`.
 
         Raises:
             DataError: Its bytes cannot be found or must not be sent.

@@ -9,11 +9,18 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmscore import process
 from mmscore.errors import Exit, MmscoreError
 from mmscore.options import judge_values, parse, parser, task_values
+
+if TYPE_CHECKING:
+    from mmscore.benchmarks.base import Benchmark
+    from mmscore.config import TaskConfig
+    from mmscore.planning import Events
+    from mmscore.result import Result
+    from mmscore.runner import Progress
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -124,7 +131,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     return _perform(as_task(TaskConfig.from_dict(eval_values(arguments))), arguments)
 
 
-def _perform(task: Any, arguments: argparse.Namespace) -> int:
+def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     from mmscore import endpoint, planning, run
 
     if task.dry_run:
@@ -148,14 +155,13 @@ def _perform(task: Any, arguments: argparse.Namespace) -> int:
 
 def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     from mmscore import journal
+    from mmscore.arguments import name_in
 
     record = journal.read_run(folder)
-    benchmark = record["benchmark"]
-    name = benchmark.get("file") or benchmark["name"]
-    return {**record["config"], "datasets": [name], **before}
+    return {**record["config"], "datasets": [name_in(record)], **before}
 
 
-def _dry_run(task: Any, *, as_json: bool) -> int:
+def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
     from mmscore import planning, run
 
     found = []
@@ -175,17 +181,17 @@ def _dry_run(task: Any, *, as_json: bool) -> int:
     return Exit.COMPLETE
 
 
-def _events(form: str) -> Any:
+def _events(form: str) -> Events:
     from mmscore.planning import Events
     from mmscore.progress import Teller
 
     teller = Teller(form, sys.stderr)
 
-    def start(benchmark: Any, planned: Mapping[str, int], folder: Path) -> None:
+    def start(benchmark: Benchmark, planned: Mapping[str, int], folder: Path) -> None:
         parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
         teller.notice(f"{benchmark.title}: {sum(planned.values())} requests ({parts}) -> {folder}")
 
-    def progress(state: Any) -> None:
+    def progress(state: Progress) -> None:
         teller.tell(state)
         if state.done == state.total:
             teller.end()
@@ -193,7 +199,7 @@ def _events(form: str) -> Any:
     return Events(start, progress, teller.notice, teller.fetching)
 
 
-def _show(result: Any, arguments: argparse.Namespace) -> None:
+def _show(result: Result, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(_report_json(result), end="")
     else:
@@ -204,9 +210,8 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
         print(f"\nrun folder: {result.folder}", file=sys.stderr)
 
 
-def _report_json(result: Any) -> str:
-    text: str = (result.folder / "report.json").read_text(encoding="utf-8")
-    return text
+def _report_json(result: Result) -> str:
+    return (result.folder / "report.json").read_text(encoding="utf-8")
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -309,8 +314,8 @@ def _fetch(arguments: argparse.Namespace) -> int:
 
 
 def _cache(arguments: argparse.Namespace) -> int:
-    from mmscore.cache import cache_folder
     from mmscore.fetch import clean_cache, kept, size_words
+    from mmscore.hub.cache import cache_folder
 
     cleaned = arguments.clean is not None
     found = clean_cache(arguments.clean) if cleaned else kept()

@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from mmscore import evalscope
 from mmscore.errors import ConfigError, MissingExtraError
-from mmscore.judge_config import JudgeConfig
-from mmscore.wording import nearest_hint as nearest_hint
+from mmscore.judge.config import JudgeConfig
+from mmscore.wording import nearest_hint
 
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
@@ -355,7 +355,6 @@ __all__ = [
     "TaskConfig",
     "check_limit",
     "load_mapping",
-    "nearest_hint",
     "parse_shard",
     "parse_size",
     "resolve_secret",

@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from mmscore import journal, planning, provenance, run
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError, DataError
 from mmscore.planning import Plan
 from mmscore.recording import prediction_record, score_record
-from mmscore.records import SCORED, Reply, Sample
+from mmscore.records import SCORED, Reply, Sample, Status
 from mmscore.replies import ReplyError, ThinkRule, read_completion
 from mmscore.result import Result, reported
 from mmscore.rows import Row, read
+from mmscore.wording import listed, shown
 
 ID_COLUMNS = ("id", "sample_id", "index", "qid", "question_id")
 """Columns that hold a sample's id, in the order they are looked for."""
@@ -32,8 +33,6 @@ REPLY_COLUMNS = ("reply", "prediction", "response", "output", "text")
 
 NAMES = ("index", "id", "qid")
 """Facts of a sample by which others may call it."""
-
-_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +157,16 @@ def _matched(
         seen[key] = reply.place
         yield reply, *item
     if unknown:
+        names = listed(unknown, mark="")
         raise DataError(
-            f"{len(unknown)} replies are of no sample that was asked for: {_listing(unknown)}",
+            f"{len(unknown)} replies are of no sample that was asked for: {names}",
             hint=f"ids here are like `{items[0][1].id}`; see --subset and --limit too",
         )
     answered = {index for index, _ in seen}
     missing = [sample.id for index, sample in items if index not in answered]
     if missing and not partial:
         raise DataError(
-            f"{len(missing)} of {len(items)} samples have no reply: {_listing(missing)}",
+            f"{len(missing)} of {len(items)} samples have no reply: {listed(missing)}",
             hint="score those there are with --partial",
         )
 
@@ -206,7 +206,7 @@ def _by_position(items: list[tuple[int, Sample]]) -> Find:
         assert given.position is not None  # all of a file have one
         subset, row = given.position
         if subset not in subsets:
-            known = ", ".join(f"`{name}`" for name in subsets)
+            known = listed(subsets)
             raise DataError(f"{given.place} is of the subset `{subset}`, known are {known}")
         if row >= len(subsets[subset]):
             return None
@@ -230,11 +230,6 @@ def _in_order(given: list[Given], items: list[tuple[int, Sample]], *, partial: b
             hint="give each its sample's id in a column `id`, or see --subset and --limit",
         )
     return lambda number, reply: items[number]
-
-
-def _listing(names: list[str]) -> str:
-    shown = ", ".join(name if name.startswith("`") else f"`{name}`" for name in names[:_LISTED])
-    return shown + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 # --- what a file says ----------------------------------------------------------------------------
@@ -289,13 +284,11 @@ def _reader(row: Row, file: Path, benchmark: str, columns: Columns, think: Think
 
 def _column(given: str | None, known: Iterable[str], row: Row, *, required: bool) -> str | None:
     if given is not None and given not in row:
-        columns = ", ".join(f"`{name}`" for name in row)
-        raise DataError(f"{row.place} has no column `{given}`, found {columns}")
+        raise DataError(f"{row.place} has no column `{given}`, found {listed(row, 20)}")
     found = given or next((name for name in known if name in row), None)
     if found is None and required:
-        columns = ", ".join(f"`{name}`" for name in row) or "none"
         raise DataError(
-            f"{row.place} has no column of replies, found {columns}",
+            f"{row.place} has no column of replies, found {listed(row, 20) or 'none'}",
             hint="name it with --reply-column",
         )
     return found
@@ -315,14 +308,15 @@ def _plain(row: Row, key: str | None, column: str, think: ThinkRule) -> Given:
 
 
 def _of_mmscore(row: Row) -> Given:
-    known = {name: row.get(name) for name in ("reasoning", "finish_reason", "error")}
-    status: Any = row["status"]
+    status = row["status"]
+    if status not in get_args(Status):
+        raise DataError(f"{row.place} has the status {shown(status)}, which no reply has")
     reply = Reply(
-        status=status,
+        status=cast(Status, status),
         text=str(row.get("reply") or ""),
-        reasoning=_text_or_none(known["reasoning"]),
-        finish_reason=_text_or_none(known["finish_reason"]),
-        error=_text_or_none(known["error"]),
+        reasoning=_text_or_none(row.get("reasoning")),
+        finish_reason=_text_or_none(row.get("finish_reason")),
+        error=_text_or_none(row.get("error")),
     )
     repeat = row["repeat"]
     return Given(row.place, reply, str(row["id"]), repeat if isinstance(repeat, int) else 0)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmscore.attach import Attacher
-from mmscore.cache import Cache
 from mmscore.client import Service, completions_url, request_options
 from mmscore.config import DEFAULT_RETRIES, DEFAULT_TIMEOUT, TaskConfig, resolve_secret
 from mmscore.errors import ConfigError
-from mmscore.links import Links
+from mmscore.hub.cache import Cache
+from mmscore.hub.links import Links
+from mmscore.hub.web import Web
 from mmscore.media import ImageLimits
-from mmscore.web import Web
 
 
 def service(task: TaskConfig) -> Service:

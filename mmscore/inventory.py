@@ -134,7 +134,7 @@ class Inventory:
 
 
 def inventory(samples: Iterable[Sample]) -> Inventory:
-    """Return what samples hold; no medium is read."""
+    """What samples hold; no medium is read."""
     found = Inventory()
     asked: dict[int, list[str]] = {}
     ids = Counter[str]()

@@ -12,7 +12,7 @@ from mmscore.config import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
 from mmscore.errors import ConfigError
 from mmscore.eval_options import add_flags
 from mmscore.evalscope import json_mapping
-from mmscore.judge_config import STRATEGIES
+from mmscore.judge.config import STRATEGIES
 
 PROGRAM = "mmscore"
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")

@@ -11,9 +11,9 @@ from mmscore.arguments import chosen, data_place, extra_options, task_of
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.hub import Files, locate
-from mmscore.judge import resolved
-from mmscore.judge_config import JudgeConfig
+from mmscore.hub.files import Files, locate
+from mmscore.judge.asking import resolved
+from mmscore.judge.config import JudgeConfig
 from mmscore.records import Message, Sample, Source
 from mmscore.runner import Progress
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
@@ -84,7 +84,7 @@ def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
 
 
 def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
-    """Return the plan of one benchmark.
+    """The plan of one benchmark.
 
     Raises:
         ConfigError: The benchmark or one of its subsets is unknown, or no sample is selected.
@@ -108,7 +108,7 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
 
 
 def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False) -> Plan:
-    """Return the plan of one benchmark, whatever is wrong with its samples.
+    """The plan of one benchmark, whatever is wrong with its samples.
 
     Args:
         task: The task.

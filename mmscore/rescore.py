@@ -13,12 +13,12 @@ from mmscore import filters, journal
 from mmscore.arguments import asked
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config import DEFAULT_CONCURRENCY
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge.config import JudgeConfig
 from mmscore.recording import replied, reply_of, sample_of, score_record
 from mmscore.result import Result, reported, versions
 
 if TYPE_CHECKING:
-    from mmscore.judging import Panel
+    from mmscore.judge.panel import Panel
 
 AHEAD = 64
 """Replies for each worker that may be judged before the slowest of them is."""
@@ -78,21 +78,21 @@ def _panel(
     workers: int,
 ) -> tuple[Panel | None, bool]:
     """The judges, noted in the run's record, and whether they are asked now."""
-    from mmscore import judging  # late: with a judge comes the network
-    from mmscore.judge import resolved
+    from mmscore.judge import panel  # late: with a judge comes the network
+    from mmscore.judge.asking import resolved
 
     config = record["config"]
     wanted = JudgeConfig.from_dict(config.get("judge") or {})
     file = None
     if judge is not None:
         wanted = resolved(JudgeConfig.from_dict(judge))
-        config["judge"] = judging.described(wanted)
+        config["judge"] = panel.described(wanted)
         if wanted.asks:
-            file = journal.AppendFile(folder / judging.JUDGEMENTS, notice)
+            file = journal.AppendFile(folder / panel.JUDGEMENTS, notice)
             open_things.enter_context(closing(file))
-    record["benchmark"]["metrics"] = judging.metrics_with(wanted, benchmark.metrics)
-    record["judge"] = judging.facts(wanted)
-    judges = judging.panel_of(wanted, benchmark, folder, file, notice, workers)
+    record["benchmark"]["metrics"] = panel.metrics_with(wanted, benchmark.metrics)
+    record["judge"] = panel.facts(wanted)
+    judges = panel.panel_of(wanted, benchmark, folder, file, notice, workers)
     if judges is not None:
         open_things.enter_context(closing(judges))
     return judges, file is not None

@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmscore import journal, judging, vlmevalkit
+from mmscore import journal, vlmevalkit
 from mmscore.client import Client
 from mmscore.config import TaskConfig
 from mmscore.endpoint import attacher, body_options, service
 from mmscore.errors import ConfigError, DataError, StorageError
+from mmscore.judge import panel
 from mmscore.planning import SILENT, Events, Plan, plans
 from mmscore.provenance import now, run_record
 from mmscore.recording import replied
@@ -136,8 +137,8 @@ def _asking(
         return open_things.enter_context(closing(journal.AppendFile(folder / name, events.notice)))
 
     predictions, scores = journal_of(journal.PREDICTIONS), journal_of(journal.SCORES)
-    said = journal_of(judging.JUDGEMENTS) if plan.judge.asks else None
-    judges = judging.panel_of(
+    said = journal_of(panel.JUDGEMENTS) if plan.judge.asks else None
+    judges = panel.panel_of(
         plan.judge, plan.benchmark, folder, said, events.notice, plan.task.eval_batch_size
     )
     if judges is not None:

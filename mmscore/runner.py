@@ -19,7 +19,7 @@ from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client, hint_for
 from mmscore.errors import DataError, EndpointError, HubError
 from mmscore.journal import AppendFile, Key
-from mmscore.judging import Panel
+from mmscore.judge.panel import Panel
 from mmscore.recording import prediction_record, reply_of, score_record
 from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
 from mmscore.wire import Attachment, Request, build_request, media_of

@@ -76,8 +76,8 @@ def bootstrap(values: Sequence[float], z: float = Z_95) -> tuple[float, float] |
     (1979). Of a mean, the bootstrap distribution has known cumulants (variance / n, skewness /
     sqrt(n), excess kurtosis / n of the values), so its quantiles follow from the expansion of
     Cornish and Fisher to order 1/n ("The Bootstrap and Edgeworth Expansion", 1992, chapter 2). No
-    seed, no resampling noise, linear time; it differs from
-    resampling by less than resampling with another seed does.
+    seed, no resampling noise, linear time; it differs from resampling by less than resampling with
+    another seed does.
 
     Args:
         values: One value for each independent sample (or difference of a pair).

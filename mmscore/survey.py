@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 
-from mmscore.config import nearest_hint, parse_shard
+from mmscore.config import parse_shard
 from mmscore.errors import ConfigError, DataError
 from mmscore.records import Media, Message, Sample, Text
 from mmscore.sources import FileSource
 from mmscore.wire import media_of
-from mmscore.wording import shown
+from mmscore.wording import listed, nearest_hint, shown
 
 _SHOWN = 10
 
@@ -69,7 +69,7 @@ class Survey:
 
 
 def survey(samples: Iterable[Sample]) -> Survey:
-    """Return what `samples` hold; nothing is read but their media's directory entries."""
+    """What `samples` hold; nothing is read but their media's directory entries."""
     found = Survey()
     seen: set[str] = set()
     for sample in samples:
@@ -124,7 +124,7 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
     if found.duplicates:
         raise DataError(
             f"{len(found.duplicates)} sample ids occur twice in {place}: "
-            f"{_listing(found.duplicates)}",
+            f"{listed(found.duplicates)}",
             hint="give each sample an id of its own",
         )
     if found.problems and not skip_bad_media:
@@ -157,11 +157,6 @@ def _lines(sentences: list[str]) -> str:
     shown = [f"  {sentence}" for sentence in sentences[:_SHOWN]]
     more = len(sentences) - len(shown)
     return "\n".join([*shown, f"  and {more} more"] if more else shown)
-
-
-def _listing(names: list[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def check_subsets(asked: Iterable[str], known: Iterable[str], benchmark: str) -> None:
@@ -218,7 +213,7 @@ class Selection:
 def select(
     counts: Mapping[str, int], limit: int | float | None, shard: str | None, repeats: int
 ) -> Selection:
-    """Return the selection for a limit that counts per subset, as the reference's does."""
+    """The selection for a limit that counts per subset, as the reference's does."""
     if limit is None:
         quotas = dict(counts)
     elif isinstance(limit, float):

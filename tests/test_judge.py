@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 from server import Request, Response, Server, raw, reply, serve, slow, status
-from support import Ran, run_cli, script_path
+from support import Ran, lines, run_cli, script_path
 
 from mmscore import demo
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.judge import GRADING, prompt_of, resolved
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge.asking import GRADING, prompt_of, resolved
+from mmscore.judge.config import JudgeConfig
 from mmscore.run import run_task
 
 KEY = "sk-JUDGE-SECRET"
@@ -69,10 +69,6 @@ def judge_at(url: str, strategy: str = "llm_recall", **more: Any) -> dict[str, A
     generation = more.pop("generation_config", {})
     model = {"model_id": "j", "api_url": url, "api_key": KEY, "generation_config": generation}
     return {"strategy": strategy, "models": model, **more}
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def report(folder: Path) -> Any:

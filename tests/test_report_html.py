@@ -46,7 +46,7 @@ class Page(HTMLParser):
 def page_of(directory: Path, samples: list[dict[str, Any]], **info: Any) -> str:
     thumbnails = info.pop("thumbnails", {})
     run = load(write_run(directory, samples, **info))
-    return WRITERS["html"](build(run), run, thumbnails)
+    return "".join(WRITERS["html"](build(run), run, thumbnails))
 
 
 def data_of(page: str) -> dict[str, Any]:

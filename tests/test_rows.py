@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmscore.errors import DataError
-from mmscore.rows import Cell, Row, read, require_columns, require_unique, split_parts
+from mmscore.rows import Cell, Row, read, require_columns, split_parts
 
 
 def write(folder: Path, name: str, content: bytes | str) -> Path:
@@ -166,16 +166,6 @@ def test_require_columns_takes_a_row() -> None:
     with pytest.raises(DataError, match=r"`set\.jsonl` line 3 has no column `question`") as caught:
         require_columns(["question"], row, row.place)
     assert caught.value.hint == "did you mean `qestion`?"
-
-
-def test_repeated_ids_are_listed_after_the_last_row(tmp_path: Path) -> None:
-    path = write(tmp_path, "set.jsonl", '{"id": 7}\n{"id": 8}\n{}\n{"id": 7}\n{"id": 7}\n')
-    seen: list[Row] = []
-    with pytest.raises(DataError, match="repeats 1 values of column `id`: `7` in 1, 4, 5"):
-        seen.extend(require_unique(read(path), "id"))
-    assert len(seen) == 5
-    path = write(tmp_path, "set.jsonl", '{"id": 7}\n{"id": 8}\n')
-    assert list(require_unique(read(path), "id")) == [{"id": 7}, {"id": 8}]
 
 
 def test_the_parts_of_a_split_come_in_order() -> None:

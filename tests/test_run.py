@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from server import Request, Response, hang, html, raw, reply, serve, slow, status
-from support import Ran, run_cli, script_path
+from support import Ran, lines, run_cli, script_path
 
 from mmscore import demo
 from mmscore.run import Events, run_task
@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def answers(data: Path) -> dict[tuple[str, str], str]:
+def answers(data: Path) -> dict[str, str]:
     rows = json.loads((data / "test.json").read_text(encoding="utf-8"))
     return {row["question"]: row["answer"] for row in rows}
 
@@ -52,10 +52,6 @@ def run(data: Path, tmp_path: Path) -> Callable[..., Ran]:
         )  # fmt: skip
 
     return run
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def report(folder: Path) -> Any:

@@ -23,7 +23,8 @@ from mmscore.rows import Cell, Row, read, require_columns, split_parts
 from mmscore.sources import BytesSource, FileSource, Roots
 from mmscore.wording import shown
 
-TABLES = "data/test-*.parquet"
+SPLIT = "test"
+TABLES = f"data/{SPLIT}-*.parquet"
 
 SYSTEM_PROMPT = (
     "You are a helpful assistant that counts the number of items in an image. The user will "
@@ -46,25 +47,20 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     all files of the split.
 
     Raises:
-        DataError: A table or a part of the split is missing or damaged, lacks a column, or a
-            row's questions and answers do not fit together.
+        DataError: A table or a part of it is missing or damaged, lacks a column, or a row's
+            questions and answers do not fit together.
     """
+    tables = files.matching(TABLES)
+    if files.single is None:  # of one file that the user names, the rest is not missed
+        tables = split_parts(tables, SPLIT, files.name) or tables
     row = 0
-    for table in _tables(files):
+    for table in tables:
         for record in read(files.path(table), late=("image",)):
             if record.number == 1:
                 require_columns(NEEDED, record, f"`{record.path}`")
             row += 1
             source = _source(record, files, table, options)
             yield from _of_row(record, row, Media("image", source), options)
-
-
-def _tables(files: Files) -> list[str]:
-    """The split's tables in order, all of them; or the one that the user named."""
-    tables = files.matching(TABLES)
-    if files.single is not None:
-        return tables
-    return split_parts(tables, "test", files.name) or tables
 
 
 def _of_row(record: Row, row: int, image: Media, options: Options) -> Iterator[Sample]:
@@ -129,7 +125,7 @@ def _source(record: Row, files: Files, table: str, options: Options) -> Source:
 
 
 def parse(reply: str, sample: Sample) -> Extracted:
-    """Read the count.
+    """The count in decimal.
 
     Raises:
         DataError: It has more than 4,300 digits.
@@ -138,7 +134,7 @@ def parse(reply: str, sample: Sample) -> Extracted:
 
 
 def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
-    """Return accuracy and relaxed_acc."""
+    """Accuracy, and `relaxed_acc`: 1.0 for a count within 5 % of the right one."""
     if sample.target is None:
         return {}
     exact, relaxed = match_count(answer, sample.target)

@@ -11,10 +11,7 @@ answers and compares sets, and `language` `zh` asks in Chinese.
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -23,6 +20,7 @@ from mmscore.answers import read_choice
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
+from mmscore.literals import LONGEST, read_literal
 from mmscore.placeholders import MEDIA_COLUMNS, columns_of, cut, is_media_column, parts_of
 from mmscore.prompts import (
     CHOICE_TEMPLATES,
@@ -34,13 +32,9 @@ from mmscore.prompts import (
 from mmscore.records import Extracted, Message, Sample
 from mmscore.rows import missing_column, require_columns
 from mmscore.sources import Roots
-from mmscore.wording import nearest_hint, shown, text_of, what
+from mmscore.wording import shown, text_of, what
 
 SPLIT = "val"
-EXTRA = frozenset({"strict", "split", "multiple", "language"})
-
-LONGEST_LITERAL = 1 << 18
-"""Characters of a Python literal that are read; JSON has no such limit."""
 
 LETTERS = choice_labels(26)
 
@@ -55,15 +49,9 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """Yield the records of each subset, in file order.
 
     Raises:
-        ConfigError: An option is unknown or has no such value.
+        ConfigError: The option `language` has no such value.
         DataError: A file is missing or damaged; with the option `strict`, a record is bad.
     """
-    unknown = sorted(options.extra.keys() - EXTRA)
-    if unknown:
-        raise ConfigError(
-            f"`general_vmcq` has no option `{unknown[0]}`",
-            hint=nearest_hint(unknown[0], sorted(EXTRA)),
-        )
     language = options.extra.get("language", "en")
     if language not in ("en", "zh"):
         raise ConfigError(f"language is {shown(language)}, expected en or zh")
@@ -168,25 +156,14 @@ def _lettered(record: Mapping[str, Any]) -> list[str]:
 
 def _list_of_text(text: str) -> list[Any]:
     try:
-        value = json.loads(text)
-        if isinstance(value, list):
-            return value
-    except (ValueError, RecursionError):
-        pass
-    if len(text) > LONGEST_LITERAL:
-        raise DataError(
-            f"`options` is text of {len(text)} characters that is no JSON list, "
-            f"expected at most {LONGEST_LITERAL}"
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape in the user's text is no news
-            value = ast.literal_eval(text)
+        value: Any = read_literal(text)
         items = list(value)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except (ValueError, TypeError):
+        hint = 'write ["first", "second"], or use columns A, B, C ...'
+        if len(text) > LONGEST:
+            hint = f"a Python list of {len(text)} characters must be written in JSON"
         raise DataError(
-            f"`options` {shown(text)} is neither a JSON list nor a Python list",
-            hint='write ["first", "second"], or use columns A, B, C ...',
+            f"`options` {shown(text)} is neither a JSON list nor a Python list", hint=hint
         ) from None
     if isinstance(value, set) and len(items) > 1:
         raise DataError(f"`options` {shown(text)} is a set, which has no order")
@@ -304,6 +281,7 @@ BENCHMARK = Benchmark(
         "multiple zh": choice_template(multiple=True, language="zh"),
     },
     scorer="choice-label/1",
+    extra=("strict", "split", "multiple", "language"),
     samples=samples,
     parse=parse,
     score=score,

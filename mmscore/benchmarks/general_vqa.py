@@ -30,10 +30,9 @@ from mmscore.placeholders import (
 from mmscore.records import Extracted, Sample
 from mmscore.rows import Cell, json_with_cells, missing_column
 from mmscore.sources import Roots
-from mmscore.wording import nearest_hint, what
+from mmscore.wording import what
 
 SPLIT = "test"
-EXTRA = frozenset({"strict", "split"})
 
 LATE = MEDIA_COLUMNS | {"messages"}
 """The columns whose large cells stay in the data file until they are sent."""
@@ -50,19 +49,13 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """Yield the records of each subset, in file order.
 
     Raises:
-        ConfigError: An option this benchmark has no use for.
+        ConfigError: A prompt template is given, which these questions have no use for.
         DataError: A file is missing or damaged; with the option `strict`, a record is bad.
     """
     if options.prompt_template is not None:
         raise ConfigError(
             "`general_vqa` asks the messages as they are and has no prompt template",
             hint="put the words into the messages, or use --system",
-        )
-    unknown = sorted(options.extra.keys() - EXTRA)
-    if unknown:
-        raise ConfigError(
-            f"`general_vqa` has no option `{unknown[0]}`",
-            hint=nearest_hint(unknown[0], sorted(EXTRA)),
         )
     return own_samples(files, options, SPLIT, draft, LATE)
 
@@ -169,6 +162,7 @@ BENCHMARK = Benchmark(
     groups=(),
     prompt={},
     scorer="bleu-rouge/1",
+    extra=("strict", "split"),
     samples=samples,
     parse=parse,
     score=score,

@@ -113,8 +113,6 @@ class _Task:
         """Yield a sample for each row; one that `prompt` cannot ask has a problem."""
         if options.prompt_template is not None:
             raise ConfigError(f"`{self.own.name}` has no prompt template, `prompt` writes it")
-        if options.extra:
-            raise ConfigError(f"`{self.own.name}` has no option `{next(iter(options.extra))}`")
         for number, row in enumerate(self._rows(files), 1):
             sample = self._sample(row, number, files, options)
             if not options.subsets or sample.subset in options.subsets:

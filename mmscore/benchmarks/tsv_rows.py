@@ -10,9 +10,7 @@ with the table.
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from string import ascii_uppercase
 from mmscore.benchmarks.base import Files, Options
 from mmscore.benchmarks.own_data import Draft, subset_files
 from mmscore.errors import DataError
+from mmscore.literals import read_literal
 from mmscore.placeholders import HTTP
 from mmscore.records import Media, Sample, Text
 from mmscore.rows import Cell, Row, read, require_columns
@@ -38,9 +37,6 @@ COLUMNS = frozenset(
 
 POINTER_CHARACTERS = 64
 """An `image` of so many characters or fewer is the index of the row whose image it shows."""
-
-LONGEST_LIST = 1 << 18
-"""Characters of a list of paths that is written as Python writes it; JSON has no such limit."""
 
 _SPLIT = "test"
 _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*([,\]])""")
@@ -252,14 +248,9 @@ def _listed(text: str) -> list[str]:
     if not (text.startswith("[") and text.endswith("]")):
         return [text]
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_literal(text)
+    except ValueError:
         value = None
-    if value is None and len(text) <= LONGEST_LIST:
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            value = None
     if not isinstance(value, list) or not value:
         raise DataError(f"`image_path` {shown(text)} is no path and no list of paths")
     return [str(path) for path in value]

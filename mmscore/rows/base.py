@@ -9,16 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from mmscore.errors import DataError
-from mmscore.wording import shown
+from mmscore.wording import listed, shown
 
 LATE_BYTES = 4096
 """Cells up to this many bytes are always read at once; a handle would not be smaller."""
 
 HEAD_BYTES = 256
 """How much of a text that is left in its file is kept, to tell what it holds."""
-
-_LISTED = 8
-"""How many columns an error lists."""
 
 LINE_FORMATS = frozenset({".jsonl", ".csv", ".tsv"})
 """The formats whose rows are found by line."""
@@ -44,6 +41,17 @@ class Row(dict[str, object]):
         """The file and the line or row, as errors name them."""
         unit = "line" if self.path.suffix.lower() in LINE_FORMATS else "row"
         return f"`{self.path}` {unit} {self.number}"
+
+    def text(self, column: str) -> str:
+        """The text in a column that the row has.
+
+        Raises:
+            DataError: It holds something else.
+        """
+        value = self[column]
+        if not isinstance(value, str):
+            raise DataError(f"{self.place} has {shown(value)} as `{column}`, expected a text")
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ class Want:
 
 
 def require_columns(names: Iterable[str], found: Iterable[str], place: str) -> None:
-    """Nothing, where every name is among those found.
+    """Stop on a column that is missing.
 
     Args:
         names: The needed columns.
@@ -102,7 +110,7 @@ def require_columns(names: Iterable[str], found: Iterable[str], place: str) -> N
         place: The file or row, as the error names it.
 
     Raises:
-        DataError: One is missing; it is named, with the nearest of those found.
+        DataError: It is named, with the nearest of those found.
     """
     found = list(found)
     for name in names:
@@ -116,8 +124,7 @@ def missing_column(name: str, found: Iterable[str], place: str) -> DataError:
     folded = {other.strip().casefold(): other for other in found}
     near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
     hint = f"did you mean {shown(folded[near[0]])}?" if near else None
-    columns = ", ".join(shown(other) for other in found[:_LISTED]) or "none"
-    columns += f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    columns = listed(map(shown, found), 20, mark="") or "none"
     return DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
 
 

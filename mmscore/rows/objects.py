@@ -12,6 +12,7 @@ from typing import Any
 from mmscore.errors import DataError
 from mmscore.rows.base import HEAD_BYTES, LATE_BYTES, Cell, Row, Want
 from mmscore.rows.text import Place, Record, TextFile, load_text
+from mmscore.wording import what
 
 LATE_DEPTH = 8
 """How deep inside a JSON value large strings are looked for; deeper ones are read at once."""
@@ -50,15 +51,15 @@ def _json_value(record: Record) -> object:
     except json.JSONDecodeError as error:
         place = record.place
         at = place.offset + len(text[: error.pos].encode())
-        what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        fault = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         hint = None
-        if what == "extra data" and place.path.suffix.lower() == ".json":
+        if fault == "extra data" and place.path.suffix.lower() == ".json":
             hint = "a file of one object a line is JSON Lines: name it `.jsonl`"
         if text.startswith("[") and place.path.suffix.lower() == ".jsonl":
             hint = "a list of objects is JSON: name the file `.json`"
         raise DataError(
             f"`{place.path}` line {place.number + error.lineno - 1} column {error.colno} "
-            f"(byte {at}) is not JSON: {what}",
+            f"(byte {at}) is not JSON: {fault}",
             hint=hint,
         ) from None
     except RecursionError:
@@ -67,20 +68,9 @@ def _json_value(record: Record) -> object:
         raise DataError(f"{record.place.name}: {error}") from None
 
 
-KINDS = {
-    dict: "an object",
-    list: "a list",
-    str: "a string",
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    type(None): "null",
-}
-
-
 def _object(value: object, place: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise DataError(f"{place} holds {KINDS[type(value)]}, expected an object")
+        raise DataError(f"{place} holds {what(value)}, expected an object")
     return value
 
 
@@ -92,9 +82,7 @@ def read_json(path: Path, want: Want) -> Iterator[Row]:
         return
     document = _json_value(record)
     if not isinstance(document, list):
-        raise DataError(
-            f"`{path}` holds {KINDS[type(document)]} at the top, expected a list of objects"
-        )
+        raise DataError(f"`{path}` holds {what(document)} at the top, expected a list of objects")
     for number, value in enumerate(document, 1):
         try:
             values = _object(value, f"`{path}` row {number}")

@@ -29,7 +29,7 @@ from measure import cost_of, endpoint
 
 from mmscore.benchmarks import find
 from mmscore.benchmarks.base import Options
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.rows import read
 from mmscore.survey import survey
 

@@ -15,7 +15,7 @@ from support import ROOT, run_cli
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vqa import BENCHMARK, METRICS, samples, understood
 from mmscore.errors import ConfigError, DataError
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.metrics import BLEU_KEYS, ROUGE_KEYS
 from mmscore.records import Sample, Text
 from mmscore.wire import media_of
@@ -194,8 +194,6 @@ def test_what_has_no_use_here_is_said(tmp_path: Path) -> None:
     file = write(tmp_path, asking("q"))
     with pytest.raises(ConfigError, match="no prompt template"):
         load(file, prompt_template="{question}")
-    with pytest.raises(ConfigError, match="no option `strickt`"):
-        load(file, extra={"strickt": True})
 
 
 def test_columns_understood() -> None:

@@ -18,7 +18,7 @@ from support import ROOT, Ran, run_cli
 
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vmcq import BENCHMARK as VMCQ
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.records import Sample, Text
 from mmscore.rows import Cell
 from mmscore.sources import BytesSource, TextSource

@@ -10,10 +10,10 @@ import hashlib
 import threading
 import time
 
-from mmscore.cache import Cache, write_whole
 from mmscore.errors import MediaError
-from mmscore.web import Web
-from mmscore.webfaults import Target, WebError
+from mmscore.hub.cache import Cache, write_whole
+from mmscore.hub.faults import Target, WebError
+from mmscore.hub.web import Web
 
 MOST_BYTES = 256 * 1024 * 1024
 """The largest medium that is fetched."""
