@@ -187,7 +187,7 @@ def _events(form: str) -> Events:
 
     def start(benchmark: Benchmark, planned: Mapping[str, int], folder: Path) -> None:
         parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
-        teller.notice(f"{benchmark.title}: {sum(planned.values())} requests ({parts}) -> {folder}")
+        teller.notice(f"{benchmark.title}: {sum(planned.values())} samples ({parts}) -> {folder}")
 
     def progress(state: Progress) -> None:
         teller.tell(state)

@@ -175,6 +175,9 @@ class Run:
         interrupted = self._start_and_wait(threads)
         self.progress.seconds = time.monotonic() - self._started
         self._on_progress(replace(self.progress))
+        if self.progress.kept:
+            asked = self.progress.done - self.progress.kept
+            self._notice(f"{self.progress.kept} earlier replies stand, {asked} samples were asked")
         if self.changed:
             self._notice(
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "

@@ -158,7 +158,9 @@ def test_threads_score_alike() -> None:
 
 def test_scoring_imports_neither_requests_nor_pillow() -> None:
     code = "import sys, mmscore.scoring; print({'requests', 'PIL'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "set()"
 
 

@@ -52,7 +52,7 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """
     tables = files.matching(TABLES)
     if files.single is None:  # of one file that the user names, the rest is not missed
-        tables = split_parts(tables, SPLIT, files.name)
+        tables = split_parts(tables, SPLIT, files.name) or tables
     row = 0
     for table in tables:
         for record in read(files.path(table), late=("image",)):

@@ -66,7 +66,9 @@ class Cache:
         for base in (self.root, self.spare):
             if base is not None:
                 path = base.joinpath(*parts)
-                with contextlib.suppress(PermissionError):  # a cache of somebody else's holds nothing
+                with contextlib.suppress(
+                    PermissionError
+                ):  # a cache of somebody else's holds nothing
                     if path.is_file():
                         return path
         return None

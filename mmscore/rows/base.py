@@ -124,7 +124,7 @@ def missing_column(name: str, found: Iterable[str], place: str) -> DataError:
     folded = {other.strip().casefold(): other for other in found}
     near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
     hint = f"did you mean {shown(folded[near[0]])}?" if near else None
-    columns = listed(found, 20) or "none"
+    columns = listed(map(shown, found), 20, mark="") or "none"
     return DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
 
 

@@ -131,11 +131,11 @@ def test_a_bad_row_is_named(tmp_path: Path, bad: dict[str, Any], words: list[str
         assert word in caught.value.message
 
 
-def test_a_missing_part_of_the_split_is_named(tmp_path: Path) -> None:
-    table(tmp_path, row(), name="test-00000-of-00003")
-    table(tmp_path, row(), name="test-00002-of-00003")
-    with pytest.raises(DataError, match="2 of 3 parts of split `test`, part 00001 is missing"):
-        samples(tmp_path)
+def test_a_table_of_another_name_is_read_where_there_are_no_parts(tmp_path: Path) -> None:
+    table(tmp_path, row(), name="test-mine")
+    assert len(samples(tmp_path)) == 1
+    table(tmp_path, row(), name="test-00000-of-00001")
+    assert len(samples(tmp_path)) == 1, "and not beside the parts"
 
 
 def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:

@@ -175,6 +175,12 @@ def test_of_many_columns_only_some_are_named(tmp_path: Path) -> None:
     assert "no column `question`" in problem and len(problem) < 700
 
 
+def test_a_hostile_column_name_is_shown_harmless_and_short(tmp_path: Path) -> None:
+    record = {"\x1b[2J" + "x" * 100_000: 1, "options": ["a", "b"]}
+    problem = str(only(tmp_path, record).problem)
+    assert "no column `question`" in problem and problem.isprintable() and len(problem) < 700
+
+
 @pytest.mark.parametrize(
     "change", [{"options": ["only"]}, {"options": ["a", ""]}, {"answer": "E"}, {"answer": "dog"}]
 )
