@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mmscore.config import CLIENT_OPTIONS
 from mmscore.errors import ConfigError
-from mmscore.gate import Gate, backoff
+from mmscore.gate import LONGEST_OWN_WAIT, Gate, backoff
 from mmscore.net import Answer, Connections, TransportError, basic_authorization, parse_url
 from mmscore.records import Reply, Status
 from mmscore.replies import (
@@ -39,9 +39,9 @@ LONGEST_RETRY_AFTER = 120.0
 LIMITED_RETRIES = 4
 """A 429 says that the request was fine: it may be tried this many times as often."""
 
-LONGEST_LIMITED_WAIT = 4.0
-"""A 429 makes all workers wait at the gate; beyond that its own request waits no longer than this,
-so that one that is always refused, for being too large say, is given up in bounded time."""
+SINGLED_OUT_RETRIES = 2
+"""Unless others were answered in between: then it is this request that the endpoint will not take,
+for being too large say, and it may be tried this many times as often."""
 
 UNREACHED_RETRIES = 2
 """New attempts at an endpoint that has never answered: a wrong address should be told soon."""
@@ -161,7 +161,8 @@ class Client:
         """Send `body` until it is answered or no new attempt can help; return how it ended."""
         started = time.monotonic()
         patience = self.service.timeout * 2
-        attempts = 0
+        attempts = singled_out = 0
+        passed = self._gate.passed
         while True:
             if not self._gate.enter(self.stopped):
                 seconds = time.monotonic() - started
@@ -172,10 +173,13 @@ class Client:
             if isinstance(outcome, Reply):
                 self._gate.leave(passed=True)
                 return replace(outcome, seconds=seconds, attempts=attempts)
-            wait = self._wait_before_next(outcome, attempts)
             if outcome.http_status == 429:
-                self._gate.limited(outcome.wait if wait is not None else None)
-            else:
+                singled_out += self._gate.passed > passed
+                passed = self._gate.passed
+            wait = self._wait_before_next(outcome, attempts, singled_out)
+            if outcome.http_status == 429 and wait is not None:
+                self._gate.limited(outcome.wait)
+            else:  # a request that is given up holds nobody back
                 self._gate.leave(passed=False)
             if wait is None or seconds + wait > patience or self.stopped.wait(wait):
                 return Reply(
@@ -195,11 +199,17 @@ class Client:
         self.stopped.set()
         self.connections.abort()
 
-    def _wait_before_next(self, failure: Failure, attempts: int) -> float | None:
+    def _wait_before_next(self, failure: Failure, attempts: int, singled_out: int) -> float | None:
         """Seconds to wait before a new attempt; None where none is made."""
         retries = self.service.retries
         if failure.http_status == 429:
-            retries *= LIMITED_RETRIES
+            # Rounds that nobody passes count for all: fewer where nobody ever has, as with a quota
+            # of nothing.
+            patient = LIMITED_RETRIES * retries
+            rounds = patient if self._gate.passed else retries
+            if singled_out > SINGLED_OUT_RETRIES * retries or self._gate.closed_in_a_row > rounds:
+                return None
+            retries = patient
         elif not self.reached and failure.kind in ("connect", "tls"):
             retries = min(retries, UNREACHED_RETRIES)
         if not failure.retriable or attempts > retries or self.stopped.is_set():
@@ -208,7 +218,7 @@ class Client:
             return 0.0  # a kept-alive connection went stale; a fresh one costs nothing to try
         own = backoff(attempts)
         if failure.http_status == 429:
-            own = min(own, LONGEST_LIMITED_WAIT)
+            own = min(own, LONGEST_OWN_WAIT)  # the gate holds it back for longer
         if failure.wait is None:
             return own
         if failure.wait > LONGEST_RETRY_AFTER:

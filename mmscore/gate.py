@@ -8,6 +8,8 @@ import time
 
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
+LONGEST_OWN_WAIT = 4.0
+"""The most that is added to the time an endpoint asks for."""
 
 
 def backoff(attempts: int) -> float:
@@ -23,6 +25,10 @@ class Gate:
     endpoint asks for; each success after that adds a little. Where the endpoint names no time, or
     its time does not help, the gate stays closed longer each time until a request passes.
     Without 429s it never holds anyone.
+
+    Attributes:
+        passed: Requests that were answered.
+        closed_in_a_row: How often the gate was closed since one was.
     """
 
     def __init__(self) -> None:
@@ -30,7 +36,8 @@ class Gate:
         self._in_flight = 0
         self._most = float("inf")
         self._open_at = 0.0
-        self._closed_in_a_row = 0
+        self.passed = 0
+        self.closed_in_a_row = 0
 
     def enter(self, stopped: threading.Event) -> bool:
         """Wait until one more request may start; return False where `stopped` is set instead."""
@@ -53,7 +60,8 @@ class Gate:
         """
         with self._changed:
             if passed:
-                self._closed_in_a_row = 0
+                self.passed += 1
+                self.closed_in_a_row = 0
                 if self._most != float("inf"):
                     self._most += 1.0 / self._most
             self._in_flight -= 1
@@ -70,12 +78,16 @@ class Gate:
             # Those that were sent together meet the limit together: only the first counts.
             if now >= self._open_at:
                 self._most = max(1.0, min(self._most, self._in_flight) / 2)
-                self._closed_in_a_row += 1
-                pause = asked
-                if asked is None or self._closed_in_a_row > 1:
-                    pause = max(asked or 0.0, backoff(self._closed_in_a_row))
-                self._open_at = now + (pause or 0.0)
+                self.closed_in_a_row += 1
+                self._open_at = now + self._pause(asked)
             elif asked is not None:
                 self._open_at = max(self._open_at, now + asked)
             self._in_flight -= 1
             self._changed.notify_all()
+
+    def _pause(self, asked: float | None) -> float:
+        """Seconds to stay closed: those asked for, and more where that did not help."""
+        own = backoff(self.closed_in_a_row)
+        if asked is None:
+            return own
+        return asked if self.closed_in_a_row == 1 else max(asked, min(own, LONGEST_OWN_WAIT))

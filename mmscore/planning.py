@@ -103,7 +103,7 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
         )
         raise ConfigError(
             f"0 of {total} samples of `{name}` are selected by {chosen_by}",
-            hint="a limit from 0 to 1 is a share of each subset, rounded down",
+            hint="take a larger limit (a share is rounded down) or fewer shards",
         )
     return looked
 

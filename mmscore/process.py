@@ -49,7 +49,9 @@ class Sturdy(io.TextIOBase):
         if self._stream is not None:
             try:
                 self._stream.write(text)
-            except (OSError, ValueError) as error:
+            except UnicodeError:
+                raise
+            except (OSError, ValueError) as error:  # ValueError: it was closed
                 self._give_up(error)
         return len(text)
 
@@ -58,7 +60,9 @@ class Sturdy(io.TextIOBase):
         if self._stream is not None:
             try:
                 self._stream.flush()
-            except (OSError, ValueError) as error:
+            except UnicodeError:
+                raise
+            except (OSError, ValueError) as error:  # ValueError: it was closed
                 self._give_up(error)
 
     def _give_up(self, error: OSError | ValueError) -> None:
@@ -81,7 +85,7 @@ def speak_utf8(out: TextIO | None, err: TextIO | None, *, as_json: bool) -> None
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     if as_json and isinstance(out, io.TextIOWrapper):
-        out.reconfigure(encoding="utf-8")
+        out.reconfigure(encoding="utf-8", errors="replace")
 
 
 @contextlib.contextmanager
