@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from mmscore import process
 from mmscore.errors import Exit, MmscoreError
-from mmscore.options import filters_of, judge_values, parse, parser, task_values
+from mmscore.flags import filters_of, judge_values, task_values
+from mmscore.options import parse, parser
 
 if TYPE_CHECKING:
     from mmscore.benchmarks.base import Benchmark

@@ -37,7 +37,7 @@ FLOORS = (
         "the door",
         "arguments vlmevalkit endpoint planning result provenance run thumbnails rescore elsewhere"
         " merge about fetch inventory check demo"
-        " __init__ progress process eval_options options cli __main__",
+        " __init__ progress process flags eval_options options cli __main__",
     ),
 )
 """Modules of the package, lowest floor first; a folder stands for all modules in it that are not
