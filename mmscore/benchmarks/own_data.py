@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.errors import ConfigError, DataError
+from mmscore.placeholders import is_media_column
 from mmscore.records import Message, Sample
 from mmscore.rows import READERS, read
 from mmscore.sources import Roots
@@ -84,10 +85,32 @@ def own_samples(
                 problem = f"{message} ({error.hint})" if error.hint else message
                 yield Sample(name, subset, (), None, metadata=facts, problem=problem)
                 continue
+            if number == 1:
+                warnings = (*warnings, *_unread_media(record))
             if warnings:
                 warnings = tuple(f"{record.place}: {warning}" for warning in warnings)
             facts = {**facts, **metadata} if metadata else facts
             yield Sample(name, subset, messages, target, choices, facts, None, warnings)
+
+
+def _unread_media(record: Mapping[str, Any]) -> Iterator[str]:
+    """What to say of columns that look like media and have another name than media have."""
+    for column, value in record.items():
+        word = column.strip().lower().removesuffix("_path").removesuffix("_url")
+        kind = _MEDIA_WORDS.get(word.rstrip("_0123456789"))
+        if kind and value and not is_media_column(column):
+            yield (
+                f"column {shown(column)} is not read: {kind}s stand in `{kind}_1`, `{kind}_2` ... "
+                f"or in the list `{kind}s`"
+            )
+
+
+_MEDIA_WORDS = {
+    **dict.fromkeys(("image", "img", "picture", "photo"), "image"),
+    **dict.fromkeys(("video", "clip"), "video"),
+    **dict.fromkeys(("audio", "sound"), "audio"),
+}
+"""What a user may call a column of media -> the kind it would be."""
 
 
 def _named(record: Mapping[str, Any]) -> dict[str, Any]:

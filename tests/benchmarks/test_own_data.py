@@ -156,6 +156,32 @@ def test_missing_media_stop_the_run_before_the_first_request(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("image", "column `image` is not read: images stand in `image_1`"),
+        ("Image_Path", "column `Image_Path` is not read: images stand in `image_1`"),
+        ("image_url", "column `image_url` is not read: images stand in `image_1`"),
+        ("video", "column `video` is not read: videos stand in `video_1`"),
+        ("image_1", None),
+        ("images", None),
+        ("imagery", None),
+    ],
+)
+def test_media_under_another_name_are_told_once(
+    tmp_path: Path, column: str, told: str | None
+) -> None:
+    value = ["a.png"] if column == "images" else "a.png"
+    record = asking("<image 1>" if column in {"image_1", "images"} else "?", **{column: value})
+    first, second = load(write(tmp_path, record, record))
+    assert second.warnings == ()
+    if told is None:
+        assert first.warnings == ()
+    else:
+        (warning,) = first.warnings
+        assert told in warning
+
+
+@pytest.mark.parametrize(
     "given",
     [
         BASE64,
