@@ -15,6 +15,7 @@ from typing import Any
 from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client, hint_for
 from mmscore.errors import DataError, EndpointError, HubError
+from mmscore.interrupts import Interrupts
 from mmscore.journal import AppendFile, Key
 from mmscore.judging import Panel
 from mmscore.recording import prediction_record, reply_of, score_record
@@ -132,9 +133,15 @@ class Run:
         self._answered = False
         self._failures_in_a_row = 0
         self._started = time.monotonic()
+        self._ended: set[threading.Thread] = set()
+        self._one_ended = threading.Semaphore(0)
 
-    def run(self) -> Progress:
+    def run(self, interrupts: Interrupts) -> Progress:
         """Ask everything.
+
+        Args:
+            interrupts: How often the user has asked to stop: once lets what is in flight finish,
+                twice does not.
 
         Raises:
             EndpointError: The endpoint is unusable; what was answered is kept.
@@ -146,7 +153,7 @@ class Run:
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
             for number in range(count)
         ]
-        interrupted = self._wait_for(threads)
+        interrupted = self._wait_for(threads, interrupts)
         self.progress.seconds = time.monotonic() - self._started
         self._on_progress(replace(self.progress))
         if self.changed:
@@ -162,27 +169,21 @@ class Run:
             raise KeyboardInterrupt
         return self.progress
 
-    def _wait_for(self, threads: list[threading.Thread]) -> bool:
+    def _wait_for(self, threads: list[threading.Thread], interrupts: Interrupts) -> bool:
         """Start the workers and wait for all; return whether the user asked to stop.
 
-        An interrupt can come at any instruction, also while another is being answered. None may
-        lead out of here before the last worker has ended: it would write into closed files.
+        Workers say themselves that they ended: a `Thread.join` that is interrupted may take one
+        that runs for one that has ended (CPython gh-90882), and its reply would be lost.
         """
-        interruptions = answered = 0
-        while True:
-            try:
-                for thread in threads:
-                    if thread.ident is None and interruptions == 0:
-                        thread.start()
-                while answered < interruptions:
-                    answered += 1
-                    self._interrupted(answered)
-                for thread in threads:
-                    while thread.is_alive():
-                        thread.join(_STOP_WAIT)
-                return interruptions > 0
-            except KeyboardInterrupt:
-                interruptions += 1
+        for thread in threads:
+            thread.start()
+        answered = 0
+        while len(self._ended) < len(threads):
+            self._one_ended.acquire(timeout=_STOP_WAIT)
+            while answered < interrupts.count:
+                answered += 1
+                self._interrupted(answered)
+        return interrupts.count > 0
 
     def _interrupted(self, times: int) -> None:
         self._stopping.set()
@@ -204,6 +205,9 @@ class Run:
                 self._one(*item)
         except BaseException as error:
             self._stop(error)
+        finally:
+            self._ended.add(threading.current_thread())
+            self._one_ended.release()
 
     def _stop(self, error: BaseException) -> None:
         with self._count_lock:

@@ -140,10 +140,14 @@ def test_a_burst_of_signals_still_ends_in_a_report(command: Any, data: Path, num
         )
         while len(server.requests) < 8:
             time.sleep(0.005)
-        for _ in range(3):
+        for _ in range(2):  # two at once may be one: the system keeps no count
             process.send_signal(number)
-            time.sleep(0.02)
-        _, words = process.communicate(timeout=30)
+            time.sleep(0.05)
+        try:
+            _, words = process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.send_signal(number)
+            _, words = process.communicate(timeout=20)
     assert process.returncode == 130, words
     assert b"Traceback" not in words and b"--resume" in words
     assert (data.parent / "out" / "report.json").exists()
