@@ -3,8 +3,7 @@
     python data/build_samples.py [FOLDER]
 
 writes `FOLDER/slake`, `FOLDER/pmc_vqa` and so on (default: `data/samples`), the same bytes on every
-machine:
-pictures are stored, not compressed, because compressors differ.
+machine: pictures are stored, not compressed, because compressors differ.
 """
 
 from __future__ import annotations

@@ -72,7 +72,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module `mmscore` has no attribute `{name}`")
     from importlib import import_module
 
-    value = getattr(import_module(_HOMES[name]), name)
+    try:
+        value = getattr(import_module(_HOMES[name]), name)
+    except ImportError as error:
+        if error.name == "mmscore" or "_core" in str(error):
+            error.add_note(f"{__path__[0]} is mmscore's source without its core: leave that folder")
+        raise
     globals()[name] = value
     return value
 

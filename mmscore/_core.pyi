@@ -58,18 +58,6 @@ class Zip:
             OSError: The file cannot be read.
         """
 
-    def data_uri(self, index: int, mime: str | None = None) -> bytes:
-        """A member as `data:MIME;base64,...`, read, unpacked and encoded in one step.
-
-        Args:
-            index: The member.
-            mime: Its type; None to sniff it (`application/octet-stream` where unknown).
-
-        Raises:
-            DataError: As `read`.
-            OSError: As `read`.
-        """
-
 @final
 class ZipOpening:
     """A zip archive known by its length only: says which bytes it needs to find its directory.
@@ -146,10 +134,6 @@ class Look:
     @property
     def complete(self) -> bool:
         """Whether the end mark is there; a file that was cut short has none."""
-
-    @property
-    def orientation(self) -> int:
-        """EXIF orientation, 1 (upright, or nothing said) to 8."""
 
     @property
     def bits(self) -> int:

@@ -12,7 +12,7 @@ from mmscore.survey import Survey
 
 
 def describe(name: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the facts of a benchmark, as values and as text.
+    """The facts of a benchmark, as values and as text.
 
     Args:
         name: The benchmark.
@@ -42,6 +42,7 @@ def _facts(benchmark: Benchmark) -> dict[str, Any]:
         "subsets": dict(benchmark.subsets),
         "groups": list(benchmark.groups),
         "scorer": benchmark.scorer,
+        "options": list(benchmark.extra),
         "prompt": dict(benchmark.prompt),
     }
     if benchmark.dataset:
@@ -82,6 +83,7 @@ def _text(facts: Mapping[str, Any]) -> str:
         ("subsets", "subsets"),
         ("also by", "groups"),
         ("scorer", "scorer"),
+        ("options", "options"),
     ):
         value = facts.get(key)
         if value:

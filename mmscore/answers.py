@@ -8,12 +8,10 @@ plain answer; their `read_...` twins also name the rule that fired.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from mmscore import _core
+from mmscore.prompts import Language
 from mmscore.records import Extracted
-
-Language = Literal["en", "zh"]
 
 CORE_VERSION: str = _core.__version__
 """The version of the core that reads and scores."""

@@ -9,11 +9,17 @@ from typing import Any
 
 from mmscore import benchmarks, journal
 from mmscore.benchmarks.base import Benchmark
-from mmscore.config import TaskConfig, nearest_hint
+from mmscore.config import TaskConfig
 from mmscore.constants import HubType
 from mmscore.errors import ConfigError, DataError
 from mmscore.records import Sample
-from mmscore.wording import shown
+from mmscore.wording import nearest_hint, shown
+
+
+def name_in(record: Mapping[str, Any]) -> str:
+    """The name by which a run's record lets its benchmark be found: of a user's own, the file."""
+    benchmark = record["benchmark"]
+    return str(benchmark.get("file") or benchmark["name"])
 
 
 def asked(record: Mapping[str, Any]) -> Benchmark:
@@ -22,8 +28,7 @@ def asked(record: Mapping[str, Any]) -> Benchmark:
     Raises:
         ConfigError: There is none of that name, or its file is gone.
     """
-    name = str(record["benchmark"].get("file") or record["benchmark"]["name"])
-    return chosen(name, record["config"].get("dataset_args") or {})[0]
+    return chosen(name_in(record), record["config"].get("dataset_args") or {})[0]
 
 
 def chosen(
@@ -69,13 +74,21 @@ def extra_options(benchmark: Benchmark, args: Mapping[str, Any]) -> dict[str, An
     """The options only this benchmark knows; EvalScope's `eval_split` is one of the user's sets.
 
     Raises:
-        ConfigError: The split of a published data set is to be another.
+        ConfigError: It has no such option, or the split of a published data set is to be another.
     """
     extra = dict(args.get("extra_params") or {})
     if "eval_split" in args:
         if benchmark.dataset is not None:
             raise ConfigError(f"`eval_split` of `{benchmark.name}` cannot be chosen")
         extra.setdefault("split", args["eval_split"])
+    for name in extra:
+        if name not in benchmark.extra:
+            raise ConfigError(
+                f"`{benchmark.name}` has no option `{name}`",
+                hint=nearest_hint(str(name), benchmark.extra)
+                if benchmark.extra
+                else "sets of your own have options: general_vqa, general_vmcq, tsv_vqa",
+            )
     return extra
 
 

@@ -10,11 +10,14 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import replace
 
-from mmscore.errors import MediaError
+from mmscore.errors import DataError, MediaError
+from mmscore.hub.links import Links
 from mmscore.media import ImageLimits, data_uri, prepare_image
 from mmscore.records import Media
-from mmscore.sources import TextSource
+from mmscore.sources import TextSource, mime_of
 from mmscore.wire import Attachment
 
 REMEMBERED_BYTES = 8 * 1024 * 1024
@@ -33,13 +36,25 @@ MIME_OF_FORMAT = {
 class Attacher:
     """Makes attachments; safe to use from any number of threads."""
 
-    def __init__(self, limits: ImageLimits, *, audio_as_uri: bool = False) -> None:
+    def __init__(
+        self,
+        limits: ImageLimits,
+        *,
+        audio_as_uri: bool = False,
+        links: Links | None = None,
+        inline: bool = False,
+    ) -> None:
         """Take the limits images must keep.
 
         Args:
             limits: What an image may measure; see `media.ImageLimits`.
             audio_as_uri: Send sounds as data URIs, as DashScope wants them, not as bare base64.
+            links: What fetches media at URLs. Sounds have no URL form in a request, so they are
+                always fetched, as EvalScope 1.14.1 does.
+            inline: Fetch images and clips too, instead of leaving their URLs to the endpoint.
         """
+        self._links = links
+        self._inline = inline
         self._limits = limits
         self._limited = limits != ImageLimits()
         self._audio_as_uri = audio_as_uri
@@ -47,8 +62,13 @@ class Attacher:
         self._remembered: OrderedDict[Media, Attachment] = OrderedDict()
         self._size = 0
 
+    def stop(self) -> None:
+        """End what is being fetched; its samples fail."""
+        if self._links is not None:
+            self._links.stop()
+
     def attach(self, medium: Media) -> Attachment:
-        """Return what is sent for `medium`.
+        """What is sent for `medium`.
 
         Raises:
             DataError: Its bytes cannot be found or must not be sent.
@@ -71,15 +91,31 @@ class Attacher:
     def _make(self, medium: Media) -> Attachment:
         source = medium.source
         if source is None:
-            return _url_attachment(self._sendable(medium))
+            return self._at_url(medium, medium.url or "")
         if isinstance(source, TextSource) and not (medium.kind == "image" and self._limited):
             uri = source.uri()
             if uri is not None:
                 return self._as_written(uri, medium, source)
-        data = source.read()
+        return self._encoded(source.read(), medium, source.name)
+
+    def _at_url(self, medium: Media, url: str) -> Attachment:
+        if not (self._inline or medium.kind == "audio"):
+            return _url_attachment(url)
+        place = _shortened(url)
+        if self._links is None:
+            raise MediaError(f"`{place}` cannot be fetched here")
+        data = self._links.read(url)
+        mime = mime_of(data)
+        if medium.kind != "image" and mime is not None and not mime.startswith(f"{medium.kind}/"):
+            raise MediaError(f"`{place}` is no {medium.kind} but {mime}")
+        if medium.kind == "video" and mime is None:
+            raise MediaError(f"`{place}` is no video of a known type, it begins {data[:16]!r}")
+        return self._encoded(data, replace(medium, mime=mime or medium.mime), place)
+
+    def _encoded(self, data: bytes, medium: Media, place: str) -> Attachment:
         notes: tuple[str, ...] = ()
         if medium.kind == "image":
-            prepared = prepare_image(data, self._limits, name=source.name)
+            prepared = prepare_image(data, self._limits, name=place)
             data, mime, notes = prepared.data, prepared.mime, prepared.notes
         else:
             known = MIME_OF_FORMAT.get(medium.format or "", f"{medium.kind}/{medium.format}")
@@ -88,7 +124,7 @@ class Attacher:
         if medium.kind == "audio" and not self._audio_as_uri:
             payload = payload.partition(b",")[2]
         digest = hashlib.sha256(data).hexdigest()
-        note = {"place": source.name, "sha256": digest, "bytes": len(data), "mime": mime}
+        note = {"place": place, "sha256": digest, "bytes": len(data), "mime": mime}
         return Attachment(payload, digest, {**note, "notes": list(notes)} if notes else note)
 
     def _as_written(self, uri: str, medium: Media, source: TextSource) -> Attachment:
@@ -99,21 +135,11 @@ class Attacher:
         payload = _in_json(uri)
         digest = hashlib.sha256(payload).hexdigest()
         note = {"place": source.name, "sha256": digest, "characters": len(payload), "mime": mime}
+        if medium.kind == "image":
+            with suppress(DataError):  # what is no base64 goes out all the same
+                data = TextSource(source.name, uri).read()
+                note |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
         return Attachment(payload, digest, note)
-
-    def _sendable(self, medium: Media) -> str:
-        """The URL as the endpoint takes it; sounds have no URL form.
-
-        Raises:
-            MediaError: A sound lies at an http(s) URL.
-        """
-        url = medium.url or ""
-        if medium.kind == "audio":
-            raise MediaError(
-                f"the sound at `{url[:200]}` cannot be sent by its URL",
-                hint="save it as a file, or have it fetched with --inline-urls",
-            )
-        return url
 
 
 def _in_json(text: str) -> bytes:
@@ -125,5 +151,10 @@ def _in_json(text: str) -> bytes:
 
 def _url_attachment(url: str) -> Attachment:
     digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
-    place = url if len(url) <= 200 else url[:80] + "..."
-    return Attachment(_in_json(url), digest, {"place": place, "sha256": digest, "url": True})
+    return Attachment(
+        _in_json(url), digest, {"place": _shortened(url), "sha256": digest, "url": True}
+    )
+
+
+def _shortened(url: str) -> str:
+    return url if len(url) <= 200 else url[:80] + "..."

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from mmscore.archive import ArchiveMember
@@ -19,8 +20,17 @@ from mmscore.attach import Attacher
 from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client
 from mmscore.config import TaskConfig
-from mmscore.endpoint import body_options, limits, service
+from mmscore.endpoint import attacher, body_options, service
 from mmscore.errors import DataError, Exit
+from mmscore.inventory import (
+    FileFacts,
+    file_facts,
+    first_request,
+    inventory,
+    of_samples,
+    request_lines,
+    slips,
+)
 from mmscore.media import CheckedImage, base64_length, check_image
 from mmscore.planning import SILENT, Events, Plan, look
 from mmscore.records import SCORED, Media, Sample
@@ -47,10 +57,14 @@ class Findings:
         benchmark: The benchmark's name.
         source: Where the data are.
         counts: Subset -> samples the run would ask.
+        files: What the user's own files hold; empty for published data.
+        options: Number of options -> questions with so many.
+        places: Where media are -> how many are shown from there.
         media: Distinct media by type.
         media_bytes: The bytes of all of them.
         smallest: Size and name of the image with the shortest side.
         largest: Size and name of the image with most pixels.
+        request: Id and body of the first request, media shortened.
         endpoint: What the test request came to; None where no endpoint was given.
         endpoint_failed: Whether it failed.
         problems: What keeps a run from starting clean.
@@ -60,10 +74,14 @@ class Findings:
     benchmark: str
     source: str
     counts: Mapping[str, int]
+    files: list[FileFacts] = field(default_factory=list)
+    options: Mapping[int, int] = field(default_factory=dict)
+    places: Mapping[str, int] = field(default_factory=dict)
     media: Counter[str] = field(default_factory=Counter)
     media_bytes: int = 0
     smallest: tuple[int, int, str] | None = None
     largest: tuple[int, int, str] | None = None
+    request: tuple[str, dict[str, Any]] | None = None
     endpoint: str | None = None
     endpoint_failed: bool = False
     problems: list[str] = field(default_factory=list)
@@ -79,8 +97,9 @@ class Findings:
     def facts(self) -> dict[str, Any]:
         """The same as JSON values."""
         values = {name: getattr(self, name) for name in self.__slots__}
-        counted = {name: dict(values[name]) for name in ("counts", "media")}
-        return {**values, **counted, "clean": self.exit_code == Exit.COMPLETE}
+        counted = {name: dict(values[name]) for name in ("counts", "media", "options", "places")}
+        files = [asdict(facts) for facts in self.files]
+        return {**values, **counted, "files": files, "clean": self.exit_code == Exit.COMPLETE}
 
     def __str__(self) -> str:
         """Return it as text."""
@@ -90,13 +109,27 @@ class Findings:
         yield f"{self.benchmark} in {self.source}"
         subsets = ", ".join(f"{name} {count}" for name, count in self.counts.items())
         yield f"  samples   {sum(self.counts.values())} ({subsets})"
+        for facts in self.files:
+            yield f"  file      {facts}"
+        if self.options:
+            counts = sorted(self.options.items())
+            yield "  options   " + ", ".join(f"{number} in {count}" for number, count in counts)
         types = ", ".join(f"{count} {mime}" for mime, count in self.media.most_common())
         if types:
             yield f"  media     {types}; {self.media_bytes / 1e6:.1f} MB"
+        if self.places:
+            yield "  found     " + ", ".join(f"{n} {place}" for place, n in self.places.items())
         if self.smallest and self.largest:
             (w, h, small), (wide, high, large) = self.smallest, self.largest
-            yield f"  images    from {w}x{h} ({small}) to {wide}x{high} ({large})"
-        yield f"  endpoint  {self.endpoint or 'not asked: none given'}"
+            if small == large:
+                yield f"  images    {w}x{h} ({small})"
+            else:
+                yield f"  images    from {w}x{h} ({small}) to {wide}x{high} ({large})"
+        if self.request is not None:
+            name, body = self.request
+            lines = "\n            ".join(request_lines(body))
+            yield f"  request   {name}\n            {lines}"
+        yield f"  endpoint  {self.endpoint or 'not asked: give --api-url and --model'}"
         yield from (f"  note: {note}" for note in self.notes)
         yield from (f"  problem: {problem}" for problem in self.problems)
         count = len(self.problems)
@@ -119,12 +152,14 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
     plan = look(task, name, events)
     found = Findings(name, plan.files.name, plan.planned)
     _data_problems(found, plan.survey)
-    _option_notes(found, plan)
+    _contents(found, plan)
+    media = attacher(task, events.notice)
     with closing(plan.files):
         plan.files.expect(plan.sources())
-        _decode_all(found, plan)
+        _decode_all(found, plan, media)
+        found.request = first_request(plan, media)
         if _endpoint_given(task):
-            _ask_one(found, plan)
+            _ask_one(found, plan, media)
     return found
 
 
@@ -137,24 +172,22 @@ def _data_problems(found: Findings, survey: Survey) -> None:
         )
     found.problems += survey.problems
     for place, ids in survey.missing.items():
-        found.problems.append(f"{place} is missing; shown by {_of_samples(ids)}")
+        found.problems.append(f"{place} is missing; shown by {of_samples(ids)}")
     if survey.missing and survey.tried:
         found.problems.append(f"of the missing media, the first: {survey.tried}")
     found.notes += _shortened(survey.warnings)
 
 
-def _option_notes(found: Findings, plan: Plan) -> None:
-    """Options that are alike, or that a multiple-choice question has only one of."""
-    alike, single = [], []
-    for _, sample, _ in plan.selection.items(plan.samples()):
-        if len(set(sample.choices)) < len(sample.choices):
-            alike.append(sample.id)
-        if len(sample.choices) == 1:
-            single.append(sample.id)
-    if alike:
-        found.notes.append(f"options are alike in {_of_samples(alike)}")
-    if single:
-        found.notes.append(f"there is one option only in {_of_samples(single)}")
+def _contents(found: Findings, plan: Plan) -> None:
+    """What the files and their questions hold."""
+    found.files = [*file_facts(plan)]
+    for facts in found.files:
+        found.notes += slips(facts, plan.benchmark)
+    held = inventory(sample for _, sample, _ in plan.selection.items(plan.samples()))
+    found.options = held.options
+    if found.files:
+        found.places = held.places
+    found.notes += held.notes()
 
 
 @dataclass(slots=True)
@@ -191,18 +224,26 @@ class _Oddities:
             yield f"{count} images are {mime} and are sent as JPEG or PNG"
 
 
-def _decode_all(found: Findings, plan: Plan) -> None:
+def _decode_all(found: Findings, plan: Plan, media: Attacher) -> None:
     shows: dict[Media, list[str]] = {}
+    left_to_endpoint = 0
     for _, sample, _ in plan.selection.items(plan.samples()):
         for medium in media_of(sample.messages):
-            if medium.source is not None and medium.source.name not in plan.survey.missing:
+            if medium.source is None and medium.kind != "audio" and not plan.task.inline_urls:
+                left_to_endpoint += 1
+            elif medium.source is None or medium.source.name not in plan.survey.missing:
                 shows.setdefault(medium, []).append(sample.id)
+    if left_to_endpoint:
+        found.notes.append(
+            f"{left_to_endpoint} media are at URLs, which the endpoint must fetch itself "
+            "(--inline-urls sends their bytes)"
+        )
     oddities = _Oddities()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for medium, seen in zip(shows, pool.map(_decode, shows), strict=True):
+        for medium, seen in zip(shows, pool.map(partial(_decode, media), shows), strict=True):
             name = _short(medium)
             if isinstance(seen, str):
-                found.problems.append(f"{seen}; shown by {_of_samples(shows[medium])}")
+                found.problems.append(f"{seen}; shown by {of_samples(shows[medium])}")
                 continue
             length, image = seen
             found.media_bytes += length
@@ -219,13 +260,14 @@ def _short(medium: Media) -> str:
     source = medium.source
     if isinstance(source, ArchiveMember):
         return source.member
-    return source.name if source is not None else ""
+    return source.name if source is not None else medium.url or ""
 
 
-def _decode(medium: Media) -> tuple[int, CheckedImage | None] | str:
+def _decode(media: Attacher, medium: Media) -> tuple[int, CheckedImage | None] | str:
     """Length and facts of a medium, or the sentence that says what is wrong with it."""
-    assert medium.source is not None
     try:
+        if medium.source is None:
+            return int(media.attach(medium).note["bytes"]), None
         data = medium.source.read()
         if medium.kind == "image":
             return len(data), check_image(data, name=medium.source.name)
@@ -244,16 +286,16 @@ def _note_size(found: Findings, image: CheckedImage, name: str) -> None:
 
 def _endpoint_given(task: TaskConfig) -> bool:
     variables = ("MMSCORE_API_URL", "OPENAI_BASE_URL")
-    return bool(task.api_url or any(os.environ.get(name) for name in variables))
+    given = task.api_url or any(os.environ.get(name) for name in variables)
+    return bool(given and task.model)
 
 
-def _ask_one(found: Findings, plan: Plan) -> None:
+def _ask_one(found: Findings, plan: Plan, attacher: Attacher) -> None:
     """Send the first question whose media can be sent."""
-    attach = Attacher(limits(plan.task)).attach
     with closing(Client(service(plan.task))) as client:
         for _, sample, _ in plan.selection.items(plan.samples()):
             try:
-                media = [attach(medium) for medium in media_of(sample.messages)]
+                media = [attacher.attach(medium) for medium in media_of(sample.messages)]
             except DataError:
                 continue  # told already
             options = body_options(plan.task)
@@ -279,11 +321,6 @@ def _judge(
         f"{place}: {reply.status} in {reply.seconds:.2f} s, replied {shown(reply.text)}, "
         f"read as {answer}"
     )
-
-
-def _of_samples(ids: list[str]) -> str:
-    many = "" if len(ids) == 1 else "s"
-    return f"sample{many} {', '.join(ids[:3])}{f' and {len(ids) - 3} more' if len(ids) > 3 else ''}"
 
 
 def _listed(names: list[str]) -> str:

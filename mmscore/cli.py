@@ -9,11 +9,19 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmscore import process
 from mmscore.errors import Exit, MmscoreError
-from mmscore.options import judge_values, parse, parser, task_values
+from mmscore.flags import filters_of, judge_values, task_values
+from mmscore.options import parse, parser
+
+if TYPE_CHECKING:
+    from mmscore.benchmarks.base import Benchmark
+    from mmscore.config import TaskConfig
+    from mmscore.planning import Events
+    from mmscore.result import Result
+    from mmscore.runner import Progress
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,9 +64,7 @@ def _guarded(argv: Sequence[str], out: process.Sturdy) -> int:
         if debug:
             raise
         _say(f"error: {error.message}")
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        for note in getattr(error, "__notes__", ()):
+        for note in getattr(error, "__notes__", ()):  # the hint is the first
             print(note, file=sys.stderr)
         return _told(argv, out, error.message, error.exit_code, hint=error.hint, error=error)
     except Exception as error:
@@ -81,7 +87,7 @@ def _told(
 ) -> int:
     """The exit code; under --json an error is JSON too, so that a reader always gets some."""
     if "--json" in argv and not out.written:
-        notes = list(getattr(error, "__notes__", ()))
+        notes = [note for note in getattr(error, "__notes__", ()) if note != f"hint: {hint}"]
         words = {"message": message, "hint": hint, "notes": notes, "exit_code": int(code)}
         print(json.dumps({"error": words}, ensure_ascii=False, indent=2))
     return code
@@ -108,7 +114,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from mmscore import run
     from mmscore.config import TaskConfig, load_mapping
 
-    before: dict[str, Any] = load_mapping(Path(arguments.config)) if arguments.config else {}
+    file = arguments.config or os.environ.get("MMSCORE_CONFIG")
+    before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
         before = _resumed(Path(arguments.resume), before)
     task = run.as_task(TaskConfig.from_dict(task_values(arguments, before)))
@@ -123,7 +130,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     return _perform(as_task(TaskConfig.from_dict(eval_values(arguments))), arguments)
 
 
-def _perform(task: Any, arguments: argparse.Namespace) -> int:
+def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     from mmscore import endpoint, planning, run
 
     if task.dry_run:
@@ -147,14 +154,13 @@ def _perform(task: Any, arguments: argparse.Namespace) -> int:
 
 def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     from mmscore import journal
+    from mmscore.arguments import name_in
 
     record = journal.read_run(folder)
-    benchmark = record["benchmark"]
-    name = benchmark.get("file") or benchmark["name"]
-    return {**record["config"], "datasets": [name], **before}
+    return {**record["config"], "datasets": [name_in(record)], **before}
 
 
-def _dry_run(task: Any, *, as_json: bool) -> int:
+def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
     from mmscore import planning, run
 
     found = []
@@ -174,17 +180,17 @@ def _dry_run(task: Any, *, as_json: bool) -> int:
     return Exit.COMPLETE
 
 
-def _events(form: str) -> Any:
+def _events(form: str) -> Events:
     from mmscore.planning import Events
     from mmscore.progress import Teller
 
     teller = Teller(form, sys.stderr)
 
-    def start(benchmark: Any, planned: Mapping[str, int], folder: Path) -> None:
+    def start(benchmark: Benchmark, planned: Mapping[str, int], folder: Path) -> None:
         parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
-        teller.notice(f"{benchmark.title}: {sum(planned.values())} requests ({parts}) -> {folder}")
+        teller.notice(f"{benchmark.title}: {sum(planned.values())} samples ({parts}) -> {folder}")
 
-    def progress(state: Any) -> None:
+    def progress(state: Progress) -> None:
         teller.tell(state)
         if state.done == state.total:
             teller.end()
@@ -192,7 +198,7 @@ def _events(form: str) -> Any:
     return Events(start, progress, teller.notice, teller.fetching)
 
 
-def _show(result: Any, arguments: argparse.Namespace) -> None:
+def _show(result: Result, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(_report_json(result), end="")
     else:
@@ -203,9 +209,8 @@ def _show(result: Any, arguments: argparse.Namespace) -> None:
         print(f"\nrun folder: {result.folder}", file=sys.stderr)
 
 
-def _report_json(result: Any) -> str:
-    text: str = (result.folder / "report.json").read_text(encoding="utf-8")
-    return text
+def _report_json(result: Result) -> str:
+    return (result.folder / "report.json").read_text(encoding="utf-8")
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -216,7 +221,13 @@ def _score(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.target)
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     judge = judge_values(given, recorded_judge(folder))
-    result = rescore(folder, judge, concurrency=arguments.concurrency, notice=_say)
+    result = rescore(
+        folder,
+        judge,
+        filters_of(arguments),
+        concurrency=arguments.concurrency,
+        notice=_say,
+    )
     _show(result, arguments)
     return result.exit_code
 
@@ -228,7 +239,14 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
     task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
     columns = Columns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
-    result = score_elsewhere(task, replies, columns, partial=arguments.partial)
+    result = score_elsewhere(
+        task,
+        replies,
+        columns,
+        partial=arguments.partial,
+        concurrency=arguments.concurrency,
+        notice=_say,
+    )
     _show(result, arguments)
     return result.exit_code
 
@@ -308,8 +326,8 @@ def _fetch(arguments: argparse.Namespace) -> int:
 
 
 def _cache(arguments: argparse.Namespace) -> int:
-    from mmscore.cache import cache_folder
     from mmscore.fetch import clean_cache, kept, size_words
+    from mmscore.hub.cache import cache_folder
 
     cleaned = arguments.clean is not None
     found = clean_cache(arguments.clean) if cleaned else kept()

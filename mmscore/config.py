@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from mmscore import evalscope
 from mmscore.errors import ConfigError, MissingExtraError
-from mmscore.judge_config import JudgeConfig
-from mmscore.wording import nearest_hint as nearest_hint
+from mmscore.judge.config import JudgeConfig
+from mmscore.wording import nearest_hint
 
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
@@ -60,6 +60,7 @@ class TaskConfig:
         max_pixels: Most pixels of an image.
         think: How reasoning inside a reply is split off: `strict` or `reference`.
         skip_bad_media: Run what is left when media are missing.
+        inline_urls: Fetch media at http(s) URLs and send their bytes instead of the URLs.
         offline: Make no request but to the endpoint.
         dry_run: Show what would be asked; send nothing.
         debug: Let tracebacks through.
@@ -101,6 +102,7 @@ class TaskConfig:
     max_pixels: int | None = None
     think: str = "strict"
     skip_bad_media: bool = False
+    inline_urls: bool = False
     offline: bool = False
     dry_run: bool = False
     debug: bool = False
@@ -294,7 +296,7 @@ def parse_shard(shard: str | None) -> tuple[int, int] | None:
         part, parts = int(match[1]), int(match[2])
         if 1 <= part <= parts:
             return part, parts
-    raise ConfigError(f"`shard` is `{shard}`, expected K/N such as 1/4")
+    raise ConfigError(f"`shard` is `{shard}`, expected K/N with K from 1 to N, such as 1/4")
 
 
 def parse_size(value: int | str) -> int:
@@ -353,7 +355,6 @@ __all__ = [
     "TaskConfig",
     "check_limit",
     "load_mapping",
-    "nearest_hint",
     "parse_shard",
     "parse_size",
     "resolve_secret",

@@ -84,10 +84,10 @@ _THOUGHT = "<think>The ring is bone. Or air? No, bone.</think>\nANSWER: Brain"
 _CUT = "The image is an axial section through the abdomen, in which the"
 _REFUSAL = "I cannot give medical advice."
 
-Row = tuple[int, str, str, str, str, str, "_Reply | None"]
+_Question = tuple[int, str, str, str, str, str, _Reply | None]
 """Scan from 1, language, answer type, content type, question, answer, and a reply if odd."""
 
-_QUESTIONS: tuple[Row, ...] = (
+_QUESTIONS: tuple[_Question, ...] = (
     (1, "en", "OPEN", "Modality", "What modality is used to take this image?", "CT", None),
     (1, "en", "CLOSED", "Abnormality", "Does the lung look abnormal?", "Yes", None),
     (1, "zh", "OPEN", "Organ", "图中两个黑色的器官是什么?", "肺", None),

@@ -1,4 +1,4 @@
-"""Replies that were made elsewhere, scored here: no network, no model.
+"""Replies that were made elsewhere, scored here: no model, and no network unless a judge is given.
 
 A file of replies is CSV, TSV, JSON or JSON Lines with a column of replies and, best, one of ids;
 without ids, replies are taken in the order of the data set. Predictions of an mmscore run and of an
@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from mmscore import journal, planning, provenance, run
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError, DataError
-from mmscore.planning import Plan
-from mmscore.recording import prediction_record, score_record
-from mmscore.records import SCORED, Reply, Sample
+from mmscore.recording import prediction_record
+from mmscore.records import Reply, Sample, Status
 from mmscore.replies import ReplyError, ThinkRule, read_completion
-from mmscore.result import Result, reported
+from mmscore.rescore import rescore
+from mmscore.result import Result
 from mmscore.rows import Row, read
+from mmscore.wording import listed, shown
 
 ID_COLUMNS = ("id", "sample_id", "index", "qid", "question_id")
 """Columns that hold a sample's id, in the order they are looked for."""
@@ -32,8 +33,6 @@ REPLY_COLUMNS = ("reply", "prediction", "response", "output", "text")
 
 NAMES = ("index", "id", "qid")
 """Facts of a sample by which others may call it."""
-
-_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +70,25 @@ def score_elsewhere(
     columns: Columns = Columns(),
     *,
     partial: bool = False,
+    concurrency: int | None = None,
+    notice: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """Score a file of replies to one benchmark; write a run's folder of it.
+    """Score a file of replies to one benchmark, as a run's own; write a run's folder of it.
 
     Args:
-        task: The benchmark, its data and subsets, the limit, and the folder to write.
+        task: The benchmark, its data, subsets and filters, the limit, the judge, and the folder to
+            write.
         replies: The file, or EvalScope's folder of predictions.
         columns: Which of its columns to read.
         partial: Score what is there; samples without a reply count as not asked.
+        concurrency: Judge requests in flight.
+        notice: Who hears a sentence worth reading.
 
     Raises:
-        ConfigError: The benchmark is unknown, or more than one is given.
+        ConfigError: The benchmark is unknown, more than one is given, or the judge is wrong.
         DataError: The data or the replies are missing or damaged; a reply is of no sample, two are
             of one, or samples have none.
+        EndpointError: A judge does not answer.
         StorageError: The folder cannot be written.
     """
     if len(task.datasets) != 1:
@@ -96,14 +101,16 @@ def score_elsewhere(
     ]
     given = list(_given(replies, plan.benchmark.name, columns, _think(task)))
     matched = list(_matched(given, items, partial=partial))
+    if given and given[0].position is None and given[0].id is None:
+        notice(f"`{replies}` has no ids: its replies are taken in the order of the data set")
     folder = run.run_folder(plan)
     record = provenance.run_record(plan, None, folder)
     repeats = 1 + max((reply.repeat for reply, _, _ in matched), default=0)
     record["planned"] = {name: count * repeats for name, count in record["planned"].items()}
     record.update(repeats=repeats, finished=provenance.now(), stopped=None)
     record["model"] = record["model"] or _name_of(replies, plan.benchmark.name)
-    _write(folder, record, plan, matched)
-    return reported(folder)
+    _write(folder, record, matched)
+    return rescore(folder, task.judge, concurrency=concurrency, notice=notice)
 
 
 def _think(task: TaskConfig) -> ThinkRule:
@@ -113,18 +120,12 @@ def _think(task: TaskConfig) -> ThinkRule:
 Matched = tuple[Given, int, Sample]
 
 
-def _write(folder: Path, record: Mapping[str, Any], plan: Plan, matched: list[Matched]) -> None:
+def _write(folder: Path, record: Mapping[str, Any], matched: list[Matched]) -> None:
     predictions = (
         prediction_record(index, sample, given.repeat, given.reply, None, ())
         for given, index, sample in matched
     )
-    scores = (
-        score_record(plan.benchmark, sample, given.repeat, given.reply.text, str)
-        for given, _, sample in matched
-        if given.reply.status in SCORED
-    )
     journal.write_whole(folder / journal.PREDICTIONS, map(journal.encode, predictions))
-    journal.write_whole(folder / journal.SCORES, map(journal.encode, scores))
     journal.write_json(folder / journal.RUN, record)
 
 
@@ -158,15 +159,16 @@ def _matched(
         seen[key] = reply.place
         yield reply, *item
     if unknown:
+        names = listed(unknown, mark="")
         raise DataError(
-            f"{len(unknown)} replies are of no sample that was asked for: {_listing(unknown)}",
+            f"{len(unknown)} replies are of no sample that was asked for: {names}",
             hint=f"ids here are like `{items[0][1].id}`; see --subset and --limit too",
         )
     answered = {index for index, _ in seen}
     missing = [sample.id for index, sample in items if index not in answered]
     if missing and not partial:
         raise DataError(
-            f"{len(missing)} of {len(items)} samples have no reply: {_listing(missing)}",
+            f"{len(missing)} of {len(items)} samples have no reply: {listed(missing)}",
             hint="score those there are with --partial",
         )
 
@@ -206,7 +208,7 @@ def _by_position(items: list[tuple[int, Sample]]) -> Find:
         assert given.position is not None  # all of a file have one
         subset, row = given.position
         if subset not in subsets:
-            known = ", ".join(f"`{name}`" for name in subsets)
+            known = listed(subsets)
             raise DataError(f"{given.place} is of the subset `{subset}`, known are {known}")
         if row >= len(subsets[subset]):
             return None
@@ -230,11 +232,6 @@ def _in_order(given: list[Given], items: list[tuple[int, Sample]], *, partial: b
             hint="give each its sample's id in a column `id`, or see --subset and --limit",
         )
     return lambda number, reply: items[number]
-
-
-def _listing(names: list[str]) -> str:
-    shown = ", ".join(name if name.startswith("`") else f"`{name}`" for name in names[:_LISTED])
-    return shown + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
 
 
 # --- what a file says ----------------------------------------------------------------------------
@@ -289,13 +286,11 @@ def _reader(row: Row, file: Path, benchmark: str, columns: Columns, think: Think
 
 def _column(given: str | None, known: Iterable[str], row: Row, *, required: bool) -> str | None:
     if given is not None and given not in row:
-        columns = ", ".join(f"`{name}`" for name in row)
-        raise DataError(f"{row.place} has no column `{given}`, found {columns}")
+        raise DataError(f"{row.place} has no column `{given}`, found {listed(row, 20)}")
     found = given or next((name for name in known if name in row), None)
     if found is None and required:
-        columns = ", ".join(f"`{name}`" for name in row) or "none"
         raise DataError(
-            f"{row.place} has no column of replies, found {columns}",
+            f"{row.place} has no column of replies, found {listed(row, 20) or 'none'}",
             hint="name it with --reply-column",
         )
     return found
@@ -315,14 +310,15 @@ def _plain(row: Row, key: str | None, column: str, think: ThinkRule) -> Given:
 
 
 def _of_mmscore(row: Row) -> Given:
-    known = {name: row.get(name) for name in ("reasoning", "finish_reason", "error")}
-    status: Any = row["status"]
+    status = row["status"]
+    if status not in get_args(Status):
+        raise DataError(f"{row.place} has the status {shown(status)}, which no reply has")
     reply = Reply(
-        status=status,
+        status=cast(Status, status),
         text=str(row.get("reply") or ""),
-        reasoning=_text_or_none(known["reasoning"]),
-        finish_reason=_text_or_none(known["finish_reason"]),
-        error=_text_or_none(known["error"]),
+        reasoning=_text_or_none(row.get("reasoning")),
+        finish_reason=_text_or_none(row.get("finish_reason")),
+        error=_text_or_none(row.get("error")),
     )
     repeat = row["repeat"]
     return Given(row.place, reply, str(row["id"]), repeat if isinstance(repeat, int) else 0)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmscore.attach import Attacher
 from mmscore.client import Service, completions_url, request_options
 from mmscore.config import DEFAULT_RETRIES, DEFAULT_TIMEOUT, TaskConfig, resolve_secret
 from mmscore.errors import ConfigError
+from mmscore.hub.cache import Cache
+from mmscore.hub.links import Links
+from mmscore.hub.web import Web
 from mmscore.media import ImageLimits
 
 
@@ -57,7 +60,13 @@ def limits(task: TaskConfig) -> ImageLimits:
     )
 
 
-def attacher(task: TaskConfig) -> Attacher:
-    """What turns a task's media into what is sent."""
-    # DashScope takes sounds as data URIs only; the reference tells it by its address too.
-    return Attacher(limits(task), audio_as_uri="dashscope" in (task.api_url or "").lower())
+def attacher(task: TaskConfig, notice: Callable[[str], None] = lambda _: None) -> Attacher:
+    """What turns a task's media into what is sent; `notice` hears of waits for what is fetched."""
+    links = Links(Cache(notice=notice), None if task.offline else Web(notice))
+    return Attacher(
+        limits(task),
+        # DashScope takes sounds as data URIs only; the reference tells it by its address too.
+        audio_as_uri="dashscope" in (task.api_url or "").lower(),
+        links=links,
+        inline=task.inline_urls,
+    )

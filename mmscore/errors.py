@@ -35,6 +35,9 @@ class MmscoreError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint is not None:
+            # A traceback shows notes, so that who calls from Python is told too.
+            self.add_note(f"hint: {hint}")
 
 
 class ConfigError(MmscoreError):

@@ -91,10 +91,10 @@ def without_unsupported(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_word(name: str, value: str | None, known: tuple[str, ...], reason: str) -> None:
-    """Nothing, where a field has one of the values it may have, or none.
+    """Stop on a field with a value that it cannot have.
 
     Raises:
-        ConfigError: It has another.
+        ConfigError: It names those it can have.
     """
     if value is not None and value not in known:
         words = " or ".join(f"`{word}`" for word in known)
@@ -124,7 +124,7 @@ def generation_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_dataset_arguments(benchmark: str, arguments: object) -> None:
-    """Nothing, where a benchmark's arguments are all known and of their type.
+    """Stop on arguments of a benchmark that are not known or not of their type.
 
     Raises:
         ConfigError: One is unknown (the nearest is named), of another type, or has a value that is

@@ -10,14 +10,14 @@ from typing import Any
 from mmscore import benchmarks
 from mmscore.archive import ArchiveMember
 from mmscore.benchmarks import BENCHMARKS
-from mmscore.cache import cache_folder, clean, folder_size
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.hub import Files, HubFiles, HubSource
-from mmscore.local import LocalFiles
+from mmscore.hub.cache import cache_folder, clean, folder_size
+from mmscore.hub.files import Files, HubFiles, HubSource
+from mmscore.hub.local import LocalFiles
+from mmscore.hub.remote import RemoteArchive
+from mmscore.hub.repository import HUBS
 from mmscore.planning import SILENT, Events, Plan, find_files, look
-from mmscore.remote import RemoteArchive
-from mmscore.repository import HUBS
 
 TABLES_BYTES = 64 * 1024 * 1024
 """A dry run reads tables up to this size, to know which members of an archive are needed."""

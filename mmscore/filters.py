@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mmscore import matching
-from mmscore.config import nearest_hint
 from mmscore.errors import ConfigError
-from mmscore.wording import shown, what
+from mmscore.wording import nearest_hint, shown, what
 
 if TYPE_CHECKING:
     import subprocess

@@ -440,7 +440,7 @@ def storage_error(path: Path, error: OSError, needed: int | None = None) -> Stor
     hint = (
         "free some space, then go on with --resume"
         if full
-        else "give a folder that can be written with --out or --work-dir"
+        else "give a folder that can be written with --out"
     )
     return StorageError(f"cannot write `{path}`: {_words(error)}{more}", hint=hint)
 

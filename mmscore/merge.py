@@ -8,13 +8,13 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from mmscore import journal, judging
+from mmscore import journal
 from mmscore.config import parse_shard
 from mmscore.errors import DataError
+from mmscore.judge import panel
 from mmscore.report.folder import Run, Whole, load
 from mmscore.result import Result, reported
-
-_LISTED = 8
+from mmscore.wording import listed
 
 
 def merge(folders: Sequence[Path], out: Path) -> Result:
@@ -45,12 +45,12 @@ def merge(folders: Sequence[Path], out: Path) -> Result:
 def _merge_judgements(folders: Sequence[Path], made: Path) -> None:
     """Keep what the judges of all shards said, where any was asked."""
     with ExitStack() as open_things:
-        found = [said for said in map(judging.read_judgements, folders) if said is not None]
+        found = [said for said in map(panel.read_judgements, folders) if said is not None]
         for said in found:
             open_things.enter_context(closing(said))
         if any(found):
             lines = (journal.encode(line) for said in found for line in said.values())
-            journal.write_whole(made / judging.JUDGEMENTS, lines)
+            journal.write_whole(made / panel.JUDGEMENTS, lines)
 
 
 def _in_order(runs: Sequence[Run]) -> Iterator[Whole]:
@@ -78,7 +78,7 @@ def _check_shards(runs: Sequence[Run]) -> None:
     missing = [f"{part}/{total}" for part in range(1, total + 1) if part not in places]
     if missing or not runs:
         raise DataError(
-            f"{len(missing)} of {total} shards are missing: {_listing(missing)}",
+            f"{len(missing)} of {total} shards are missing: {listed(missing)}",
             hint=f"run it: --shard {missing[0]}" if missing else None,
         )
 
@@ -135,14 +135,9 @@ def _check_apart(runs: Sequence[Run]) -> None:
         for line in run.lines:
             before = seen.setdefault(line.key, run.directory)
             if before != run.directory:
-                twice.append(f"{line.id}` in `{before}` and `{run.directory}")
+                twice.append(f"`{line.id}` in `{before}` and `{run.directory}`")
     if twice:
-        raise DataError(f"{len(twice)} samples are in two shards: {_listing(twice)}")
-
-
-def _listing(names: Sequence[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_LISTED])
-    return shown + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+        raise DataError(f"{len(twice)} samples are in two shards: {listed(twice, mark='')}")
 
 
 def _record(runs: Sequence[Run]) -> dict[str, Any]:

@@ -14,14 +14,12 @@ from typing import Any
 from mmscore.errors import DataError
 from mmscore.placeholders import NO_HINTS, found_of, media_part, said
 from mmscore.records import Kind, Media, Message, Text
+from mmscore.replies import split_think
 from mmscore.rows import Cell
 from mmscore.sources import Roots
 from mmscore.wording import shown, text_of, what
 
 DETAILS = ("auto", "low", "high")
-THOUGHT = re.compile(
-    r'<think(?:\s+signature="[^"]*")?(?:\s+redacted="true")?\s*>(.*?)</think>', re.DOTALL
-)
 INTERNAL = re.compile(r"<internal>(.*?)</internal>", re.DOTALL)
 
 
@@ -177,10 +175,8 @@ def _video(value: object, where: str, roots: Roots) -> Media:
 
 def _split_thought(text: str) -> tuple[str, list[str]]:
     """A text without its first `<think>...</think>`, and what that held."""
-    found = THOUGHT.search(text)
-    if found is None:
-        return text, []
-    return (text[: found.start()] + text[found.end() :]).strip(), [found[1].strip()]
+    rest, thought = split_think(text)
+    return rest, [] if thought is None else [thought]
 
 
 def _split_internal(text: str, where: str) -> tuple[str, object]:

@@ -32,6 +32,8 @@ BODY_LIMIT = 64 * 1024 * 1024
 """The longest answer that is read; an endless one must not fill the memory."""
 
 _WATCH_INTERVAL = 0.1
+_PIECES_AT_ONCE = 64
+"""Fewer than any system's limit for one `sendmsg`."""
 
 
 class TransportError(Exception):
@@ -63,8 +65,17 @@ class Url:
     @property
     def place(self) -> str:
         """`host:port`, as errors and reports show it."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return f"{self._bracketed}:{self.port}"
+
+    @property
+    def authority(self) -> str:
+        """What the Host header says: the host in ASCII, the port where it is not the usual one."""
+        host = self._bracketed.encode("idna").decode()
+        return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
+
+    @property
+    def _bracketed(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 def parse_url(text: str) -> Url:
@@ -268,7 +279,7 @@ class Connections:
         """Send one POST and give its answer to the `with` block, which reads the body.
 
         Args:
-            body: The pieces of the body; they are sent one by one, never joined.
+            body: The pieces of the body; over plain TCP they are never joined.
             headers: Request headers.
             timeout: Seconds until the answer must be complete.
             idle_timeout: Seconds the server may be silent.
@@ -282,10 +293,9 @@ class Connections:
         try:
             sock.settimeout(min(idle_timeout, timeout))
             with self._watch.until(deadline, sock):
-                connection.request(
-                    "POST", self._request_target(), body, self._headers(headers, body)
-                )
-                response = connection.getresponse()
+                _send(sock, [self._head(headers, body), *body])
+                response = http.client.HTTPResponse(sock, method="POST")
+                response.begin()
                 yield Answer(response.status, _lower(response), response)
                 response.read(0)
                 finished = response.isclosed()
@@ -307,10 +317,23 @@ class Connections:
         # A plain-http proxy is asked for the whole URL; everything else for the path.
         return self.url.text if self.url.proxy and not self.url.secure else self.url.target
 
-    def _headers(self, headers: Mapping[str, str], body: Sequence[bytes]) -> dict[str, str]:
+    def _head(self, headers: Mapping[str, str], body: Sequence[bytes]) -> bytes:
+        """The request line and the headers, as `http.client` would write them."""
         proxy = self.url.proxy
         more = proxy_authorization(proxy) if proxy and not self.url.secure else {}
-        return {**headers, **more, "Content-Length": str(sum(map(len, body)))}
+        fields = {
+            "Host": self.url.authority,
+            "Accept-Encoding": "identity",
+            **headers,
+            **more,
+            "Content-Length": str(sum(map(len, body))),
+        }
+        for name, value in fields.items():
+            if "\r" in value or "\n" in value:
+                raise ConfigError(f"the header `{name}` has a line break in its value")
+        lines = [f"POST {self._request_target()} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in fields.items()]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
     def _take(self, deadline: float) -> tuple[http.client.HTTPConnection, bool]:
         if self._aborted:
@@ -367,6 +390,23 @@ class Connections:
         if isinstance(error, http.client.HTTPException) and not isinstance(error, OSError):
             return TransportError("truncated", f"{place} does not speak HTTP: {error!r}")
         return TransportError("reset", f"{place} closed the connection: {_os_words(error)}")
+
+
+def _send(sock: socket.socket, pieces: Sequence[bytes]) -> None:
+    """Send the pieces one after the other, in as few calls and with as few copies as can be.
+
+    Each call lets another thread run, so a request of few calls is also a fair one.
+    """
+    if isinstance(sock, ssl.SSLSocket) or not hasattr(sock, "sendmsg"):
+        sock.sendall(b"".join(pieces))
+        return
+    left = [memoryview(piece) for piece in pieces if piece]
+    while left:
+        sent = sock.sendmsg(left[:_PIECES_AT_ONCE])
+        while left and sent >= len(left[0]):
+            sent -= len(left.pop(0))
+        if left and sent:
+            left[0] = left[0][sent:]
 
 
 def proxy_authorization(proxy: SplitResult) -> dict[str, str]:

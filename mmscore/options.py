@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mmscore.config import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
-from mmscore.errors import ConfigError
 from mmscore.eval_options import add_flags
-from mmscore.evalscope import json_mapping
-from mmscore.judge_config import STRATEGIES
+from mmscore.judge.config import STRATEGIES
 
 PROGRAM = "mmscore"
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
 FORMS_HELP = "how progress is told: " + ", ".join(PROGRESS_FORMS)
 THINK_RULES = ("strict", "reference")
-
-
 EXTRA_HELP = "an option of this benchmark alone"
 
 
@@ -56,6 +51,7 @@ def _run(command: argparse.ArgumentParser) -> None:
     command.add_argument("benchmarks", nargs="*", metavar="BENCH", help="see `mmscore list`")
     _endpoint(command)
     _data(command)
+    _own_sets(command)
     asking = command.add_argument_group("asking")
     asking.add_argument(
         "--concurrency", type=int, metavar="N", help=f"requests in flight ({DEFAULT_CONCURRENCY})"
@@ -82,11 +78,15 @@ def _run(command: argparse.ArgumentParser) -> None:
         help="how <think> is split off: strict, reference",
     )
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
-    asking.add_argument(
-        "--filter", action="append", metavar="NAME=ARG", help="on replies before reading (repeat)"
-    )
+    _filters(asking)
     _judge(command)
     _folder(command)
+
+
+def _filters(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    command.add_argument(
+        "--filter", action="append", metavar="NAME=ARG", help="on replies before reading (repeat)"
+    )
 
 
 def _judge(command: argparse.ArgumentParser) -> None:
@@ -110,7 +110,9 @@ def _eval(command: argparse.ArgumentParser) -> None:
 
 def _endpoint(command: argparse.ArgumentParser) -> None:
     endpoint = command.add_argument_group("endpoint")
-    endpoint.add_argument("--model", metavar="NAME", help="the name the endpoint knows")
+    endpoint.add_argument(
+        "--model", metavar="NAME", help="the name the endpoint knows; or MMSCORE_MODEL"
+    )
     endpoint.add_argument("--api-url", metavar="URL", help="or MMSCORE_API_URL, OPENAI_BASE_URL")
     endpoint.add_argument("--api-key", metavar="KEY", help="better: MMSCORE_API_KEY")
 
@@ -129,7 +131,21 @@ def _data(command: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--skip-bad-media", action="store_true", default=None, help="run what is left"
     )
+    data.add_argument(
+        "--inline-urls", action="store_true", default=None, help="fetch media at URLs, send bytes"
+    )
     data.add_argument("--offline", action="store_true", default=None, help="fetch nothing")
+
+
+def _own_sets(command: argparse.ArgumentParser) -> None:
+    own = command.add_argument_group("sets of your own")
+    own.add_argument("--strict", action="store_true", default=None, help="end at the first bad row")
+    own.add_argument(
+        "--multiple", action="store_true", default=None, help="several options may be right"
+    )
+    own.add_argument("--template", choices=("en", "zh"), metavar="LANG", help="en or zh choices")
+    own.add_argument("--split", metavar="NAME", help="of files named SUBSET_SPLIT (test, val)")
+    own.add_argument("--metrics", action="append", metavar="NAME", help="only this one (repeat)")
 
 
 def _folder(command: argparse.ArgumentParser) -> None:
@@ -178,6 +194,7 @@ def _score(command: argparse.ArgumentParser) -> None:
     replies.add_argument("--out", metavar="DIR", help="the folder to write (outputs/<time>-<name>)")
     _judge(command)
     command.add_argument("--concurrency", type=int, metavar="N", help="judge requests in flight")
+    _filters(command)
     _output(command)
 
 
@@ -221,6 +238,7 @@ def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="see `mmscore list`")
     _endpoint(command)
     _data(command)
+    _own_sets(command)
     _output(command)
     command.add_argument(
         "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
@@ -242,7 +260,11 @@ def _limit(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:
+        pass
+    try:
         return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number") from None
 
 
 COMMANDS = {
@@ -259,7 +281,7 @@ COMMANDS = {
         _check,
     ),
     "eval": (
-        "the same with EvalScope's flags",
+        "as `run`, with EvalScope's flags",
         "--model NAME --api-url URL --datasets NAME... [options]",
         "mmscore eval --model m --api-url http://127.0.0.1:8000/v1 --datasets slake --limit 10",
         _eval,
@@ -316,147 +338,10 @@ COMMANDS = {
 }
 """Command -> what it does, its arguments in short, an example, and what adds its arguments."""
 
-_DIRECT = {
-    "model": "model",
-    "api_url": "api_url",
-    "api_key": "api_key",
-    "limit": "limit",
-    "concurrency": "eval_batch_size",
-    "repeats": "repeats",
-    "timeout": "timeout",
-    "retries": "retries",
-    "stream": "stream",
-    "out": "out",
-    "name": "name",
-    "resume": "resume",
-    "shard": "shard",
-    "media_root": "media_root",
-    "max_image_bytes": "max_image_bytes",
-    "min_side": "min_side",
-    "max_pixels": "max_pixels",
-    "think": "think",
-    "skip_bad_media": "skip_bad_media",
-    "offline": "offline",
-    "dry_run": "dry_run",
-}
-"""Flag -> the task field it sets."""
-
-_PER_BENCHMARK = {
-    "data": "local_path",
-    "subset": "subset_list",
-    "system": "system_prompt",
-    "prompt_template": "prompt_template",
-    "filter": "filters",
-    "extra": "extra_params",
-}
-"""Flag -> the key it sets in each benchmark's `dataset_args`."""
-
-
-def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
-    """The task fields that flags set, on top of those of a task file or an earlier run.
-
-    Raises:
-        ConfigError: A generation option or a template file is wrong.
-    """
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
-    values = dict(before)
-    values.update({field: given[flag] for flag, field in _DIRECT.items() if flag in given})
-    if given.get("benchmarks"):
-        values["datasets"] = given["benchmarks"]
-    if given.get("generation"):
-        before_it = values.get("generation_config") or {}
-        values["generation_config"] = {**before_it, **_pairs(given["generation"], "--generation")}
-    judge = judge_values(given, values.get("judge"))
-    if judge is not None:
-        values["judge"] = judge
-    if "filter" in given:
-        given["filter"] = [dict([_filter(text)]) for text in given["filter"]]
-    if "prompt_template" in given:
-        given["prompt_template"] = _template(given["prompt_template"])
-    if "extra" in given:
-        given["extra"] = _pairs(given["extra"], "--extra")
-    args = {name: dict(value) for name, value in (values.get("dataset_args") or {}).items()}
-    for name in values.get("datasets") or []:
-        for flag, key in _PER_BENCHMARK.items():
-            if flag in given:
-                args.setdefault(name, {})[key] = given[flag]
-    if args:
-        values["dataset_args"] = args
-    return values
-
-
-def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None:
-    """The `judge` field that flags set, on top of what a task file or an earlier run says.
-
-    Returns:
-        The mapping; None where no flag says anything of a judge.
-
-    Raises:
-        ConfigError: --judge is no JSON object, or flags speak of a judge that nobody names.
-    """
-    if not any(name.startswith("judge") for name in given):
-        return None
-    values = json_mapping(given["judge"], "--judge") if "judge" in given else dict(before or {})
-    if "judge_strategy" in given:
-        values["strategy"] = given["judge_strategy"]
-    if "judge_model" in given:
-        values["models"] = [{"model_id": given["judge_model"]}]
-        if "strategy" not in values:
-            raise ConfigError(
-                "--judge-model without --judge-strategy",
-                hint="llm judges every reply, llm_recall those that the rule failed",
-            )
-    for flag, key in (("judge_api_url", "api_url"), ("judge_api_key", "api_key")):
-        if flag in given:
-            models = values.get("models")
-            if not models:
-                raise ConfigError(f"--{flag.replace('_', '-')} without --judge-model")
-            entries = [models] if isinstance(models, dict) else models
-            values["models"] = [{**entry, key: given[flag]} for entry in entries]
-    return values
-
-
-def _filter(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        return name, None
-    return name, json_mapping(value, f"--filter {name}") if value.startswith("{") else value
-
-
-def _pairs(texts: Sequence[str], flag: str) -> dict[str, Any]:
-    """The mapping that a repeated flag gives: KEY=VALUE with a value in JSON or text, or JSON."""
-    values: dict[str, Any] = {}
-    for text in texts:
-        if text.lstrip().startswith("{"):
-            values.update(json_mapping(text, flag))
-            continue
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise ConfigError(
-                f"{flag} is `{text}`, expected KEY=VALUE or JSON",
-                hint="such as --generation temperature=0" if flag == "--generation" else None,
-            )
-        try:
-            values[key] = json.loads(value)
-        except ValueError:
-            values[key] = value
-    return values
-
-
-def _template(text: str) -> str:
-    if not text.startswith("@"):
-        return text
-    from pathlib import Path
-
-    try:
-        return Path(text[1:]).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the template file `{text[1:]}`: {error}") from None
-
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments, read; exits with 2 on a usage error, as argparse does."""
     return parser().parse_args(argv)
 
 
-__all__ = ["COMMANDS", "PROGRAM", "judge_values", "parse", "parser", "task_values"]
+__all__ = ["COMMANDS", "PROGRAM", "parse", "parser"]

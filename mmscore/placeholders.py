@@ -7,15 +7,13 @@ caller adds file and record.
 
 from __future__ import annotations
 
-import mimetypes
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from os.path import splitext
 from typing import Any, NamedTuple
 
 from mmscore.errors import DataError
+from mmscore.formats import FORMATS, guess_format, type_of_name
 from mmscore.records import Kind, Media, Source, Text
 from mmscore.rows import HEAD_BYTES, Cell
 from mmscore.sources import (
@@ -24,6 +22,7 @@ from mmscore.sources import (
     FileSource,
     Roots,
     TextSource,
+    held_name,
     is_base64_of,
     mime_of,
 )
@@ -48,23 +47,7 @@ LISTS: Mapping[Kind, str] = {kind: f"{kind}s" for kind in KINDS}
 MEDIA_COLUMNS = frozenset({*INDEXED, *LISTS.values()})
 """The columns whose cells may hold whole media, and are then left in their file."""
 
-FORMATS: Mapping[Kind, tuple[str, ...]] = {
-    "video": ("mp4", "mpeg", "mov", "avi"),
-    "audio": ("mp3", "wav"),
-}
-DEFAULT_FORMAT: Mapping[Kind, str] = {"video": "mp4", "audio": "mp3"}
-SUBTYPES: Mapping[Kind, Mapping[str, str]] = {
-    "video": {"quicktime": "mov", "x-msvideo": "avi"},
-    "audio": {
-        **dict.fromkeys(("mpeg", "mpga", "x-mp3"), "mp3"),
-        **dict.fromkeys(("x-wav", "wave", "vnd.wave"), "wav"),
-    },
-}
-"""MIME subtypes that have another name as a format."""
-
 HTTP = ("http://", "https://")
-DATA_URI_TYPE = re.compile(r"data:([^;]+);")
-
 UNKNOWN_IMAGE = "image/png"
 """What the reference calls image bytes that begin like nothing known."""
 
@@ -343,7 +326,7 @@ def media_part(found: Found, where: str, roots: Roots, *, detail: str = "auto") 
         url,
         format=str(format_),
         # As the reference labels the data URI of a sound or clip: by its bytes or its name.
-        mime=found.mime or _type_of_name(name),
+        mime=found.mime or type_of_name(name),
         fps=_hints(found.hints, where).get("fps") if found.kind == "video" else None,
     )
 
@@ -356,18 +339,19 @@ def _name(url: str) -> str:
 
 def _source(found: Found, where: str, roots: Roots) -> tuple[Source | None, str | None]:
     if found.data is not None:
-        name = found.data.name if isinstance(found.data, Cell) else where
-        return BytesSource(name, found.data), None
+        data = found.data
+        name = data.name if isinstance(data, Cell) else held_name(where, data)
+        return BytesSource(name, data), None
     if found.cell is not None:
         return TextSource(found.cell.name, found.cell), None
     url = text_of(found.url, where)
     if url.startswith(HTTP):
         return None, url
     if url.startswith("data:") and DATA_URI.match(url):
-        return TextSource(where, url), None
+        return TextSource(held_name(where, url), url), None
     file = FileSource(url, roots)
     if is_base64_of(found.kind, url) and not file.exists():
-        return TextSource(where, url), None
+        return TextSource(held_name(where, url), url), None
     return file, None
 
 
@@ -382,34 +366,3 @@ def _hints(hints: Mapping[str, object], where: str) -> dict[str, float]:
         except (TypeError, ValueError, OverflowError):
             raise DataError(f"{where} has {name} {shown(value)}, expected a number") from None
     return numbers
-
-
-def guess_format(kind: Kind, url: str) -> str:
-    """The format of a sound or clip by its data URI, URL or path; the usual one if unclear."""
-    path = url.split("?", 1)[0].split("#", 1)[0]
-    typed = DATA_URI_TYPE.match(url)
-    mime = (typed[1] if typed else _type_of_name(path)) or ""
-    subtype = mime.removeprefix(f"{kind}/").lower() if mime.startswith(f"{kind}/") else ""
-    suffix = splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - a URL is no path
-    other_names = SUBTYPES[kind]
-    if subtype in FORMATS[kind] or subtype in other_names:
-        return other_names.get(subtype, subtype)
-    if suffix in FORMATS[kind]:
-        return suffix
-    # A clip's suffix is no subtype, a sound's may be.
-    return (
-        other_names.get(suffix, DEFAULT_FORMAT[kind]) if kind == "audio" else DEFAULT_FORMAT[kind]
-    )
-
-
-def _type_of_name(path: str) -> str | None:
-    try:
-        return _types().guess_type(path, strict=False)[0]
-    except ValueError:  # a URL that is none
-        return None
-
-
-@cache
-def _types() -> mimetypes.MimeTypes:
-    """Python's own table; the machine's files of types would make results depend on it."""
-    return mimetypes.MimeTypes()

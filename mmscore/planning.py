@@ -11,9 +11,10 @@ from mmscore.arguments import chosen, data_place, extra_options, task_of
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.hub import Files, locate
-from mmscore.judge import resolved
-from mmscore.judge_config import JudgeConfig
+from mmscore.hub.files import Files, locate
+from mmscore.judge.asking import resolved
+from mmscore.judge.config import JudgeConfig
+from mmscore.prompts import CHOICE_TEMPLATES
 from mmscore.records import Message, Sample, Source
 from mmscore.runner import Progress
 from mmscore.survey import Selection, Survey, check_subsets, check_survey, select, survey
@@ -84,7 +85,7 @@ def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
 
 
 def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
-    """Return the plan of one benchmark.
+    """The plan of one benchmark.
 
     Raises:
         ConfigError: The benchmark or one of its subsets is unknown, or no sample is selected.
@@ -108,7 +109,7 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
 
 
 def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False) -> Plan:
-    """Return the plan of one benchmark, whatever is wrong with its samples.
+    """The plan of one benchmark, whatever is wrong with its samples.
 
     Args:
         task: The task.
@@ -125,6 +126,7 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
     task = task_of(task, benchmark, args)
     keep = filters.build(args.get("filters"))
     judge = resolved(JudgeConfig.from_dict(task.judge or {}))
+    _check_template(args.get("prompt_template"))
     options = Options(
         subsets=tuple(args.get("subset_list") or ()),
         prompt_template=args.get("prompt_template"),
@@ -140,6 +142,14 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
     counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
     selection = select(counts, task.limit, task.shard, task.repeats)
     return Plan(task, benchmark, files, options, found, selection, keep, judge)
+
+
+def _check_template(template: str | None) -> None:
+    if template is not None and "{question}" not in CHOICE_TEMPLATES.get(template, template):
+        raise ConfigError(
+            "the prompt template has no `{question}`, so it never shows what is asked",
+            hint="write {question} where the question stands",
+        )
 
 
 def find_files(

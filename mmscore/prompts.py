@@ -133,8 +133,8 @@ def choice_prompt(template: str, question: str, choices: Sequence[str]) -> str:
     The placeholders are `{question}`, `{choices}` and `{letters}`.
     """
     labels = choice_labels(len(choices))
-    lines = [f"{label}) {choice}" for label, choice in zip(labels, choices, strict=True)]
-    return fill(template, question=question, choices="\n".join(lines), letters=",".join(labels))
+    lines = "\n".join([f"{label}) {choice}" for label, choice in zip(labels, choices, strict=True)])
+    return fill(template, question=question, choices=lines, letters=",".join(labels))
 
 
 def choice_template(*, multiple: bool = False, language: Language = "en") -> str:

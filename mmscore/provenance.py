@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mmscore import filters, journal, judging
+from mmscore import filters, journal
 from mmscore.config import TaskConfig
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge import panel
+from mmscore.judge.config import JudgeConfig
 from mmscore.planning import Plan
 from mmscore.result import versions
 from mmscore.wording import without_secrets
@@ -35,7 +36,7 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
         "benchmark": {
             "name": benchmark.name,
             "title": benchmark.title,
-            "metrics": judging.metrics_with(plan.judge, benchmark.metrics),
+            "metrics": panel.metrics_with(plan.judge, benchmark.metrics),
             "subsets": dict(benchmark.subsets),
             "groups": list(benchmark.groups),
             **({"file": str(benchmark.file)} if benchmark.file else {}),
@@ -58,7 +59,7 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
         "finished": None,
         "seconds": float(before.get("seconds") or 0.0),
         "stopped": "not finished",
-        "judge": judging.facts(plan.judge),
+        "judge": panel.facts(plan.judge),
     }
 
 
@@ -71,7 +72,7 @@ def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
         if name not in NOT_STORED and value != default[name]
     }
     if "judge" in values:
-        values["judge"] = judging.described(judge)
+        values["judge"] = panel.described(judge)
     # A URL that may hold a key is left out whole: cut short, it would be another one.
     if without_secrets(values.get("api_url", "")) != values.get("api_url", ""):
         del values["api_url"]

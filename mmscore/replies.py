@@ -49,7 +49,6 @@ class Completion:
         status: `ok`, `no_answer`, `truncated` or `refused`.
         finish_reason: The endpoint's own word.
         usage: Tokens.
-        think: `unopened` or `unclosed` where the strict rule changed the text.
     """
 
     text: str
@@ -57,7 +56,6 @@ class Completion:
     status: Status
     finish_reason: str | None
     usage: Usage
-    think: str | None = None
 
 
 def excerpt(body: str) -> str:
@@ -204,18 +202,16 @@ class _Parts:
 def _complete(parts: _Parts, finish_reason: object, usage: Usage, think: ThinkRule) -> Completion:
     reason = finish_reason if isinstance(finish_reason, str) else None
     reasoning = "".join(parts.reasoning) or None
-    text, note = "".join(parts.text), None
+    text = "".join(parts.text)
     if parts.refusal:
         text = "".join(parts.refusal)
     else:
         if reasoning is None and not parts.is_list:
             text, reasoning = split_think(text)
         if think == "strict":
-            text, thought, note = _split_unpaired(text)
+            text, thought = _split_unpaired(text)
             reasoning = "\n".join(filter(None, (reasoning, thought))) or None
-    return Completion(
-        text, reasoning, _status(text, reason, bool(parts.refusal)), reason, usage, note
-    )
+    return Completion(text, reasoning, _status(text, reason, bool(parts.refusal)), reason, usage)
 
 
 def split_think(text: str) -> tuple[str, str | None]:
@@ -233,16 +229,16 @@ def split_think(text: str) -> tuple[str, str | None]:
     return rest.strip(), text[opened.end() : close].strip()
 
 
-def _split_unpaired(text: str) -> tuple[str, str | None, str | None]:
-    """`text` past an unopened `</think>` and before a never-closed `<think>`."""
-    close = text.find("</think>")
+def _split_unpaired(text: str) -> tuple[str, str | None]:
+    """`text` past an unopened `</think>`, or none of it from a never-closed `<think>`; the rest."""
+    close = text.find(_THINK_CLOSE)
     if close >= 0 and "<think" not in text[:close]:
-        at = text.rfind("</think>", 0, _next_open(text, close))
-        return text[at + len("</think>") :].strip(), text[:at].strip(), "unopened"
+        at = text.rfind(_THINK_CLOSE, 0, _next_open(text, close))
+        return text[at + len(_THINK_CLOSE) :].strip(), text[:at].strip()
     opened = text.rfind("<think>")
-    if opened >= 0 and "</think>" not in text[opened:]:
-        return "", text[opened + len("<think>") :].strip(), "unclosed"
-    return text, None, None
+    if opened >= 0 and _THINK_CLOSE not in text[opened:]:
+        return "", text[opened + len("<think>") :].strip()
+    return text, None
 
 
 def _next_open(text: str, start: int) -> int:

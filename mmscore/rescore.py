@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -13,12 +13,12 @@ from mmscore import filters, journal
 from mmscore.arguments import asked
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config import DEFAULT_CONCURRENCY
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge.config import JudgeConfig
 from mmscore.recording import replied, reply_of, sample_of, score_record
 from mmscore.result import Result, reported, versions
 
 if TYPE_CHECKING:
-    from mmscore.judging import Panel
+    from mmscore.judge.panel import Panel
 
 AHEAD = 64
 """Replies for each worker that may be judged before the slowest of them is."""
@@ -27,6 +27,7 @@ AHEAD = 64
 def rescore(
     folder: Path,
     judge: Mapping[str, Any] | None = None,
+    keep: Sequence[Mapping[str, Any]] | None = None,
     *,
     concurrency: int | None = None,
     notice: Callable[[str], None] = lambda _: None,
@@ -37,11 +38,12 @@ def rescore(
         folder: The run's folder.
         judge: As in a task: asks these judges about the saved replies, each verdict once. None
             keeps the verdicts that were given and asks nobody.
+        keep: Filters, as in a task, instead of those of the run; None keeps these.
         concurrency: Judge requests in flight; those of the run by default.
         notice: Who hears a sentence worth reading.
 
     Raises:
-        ConfigError: The judge, or a filter of the run, is wrong.
+        ConfigError: The judge or a filter is wrong.
         DataError: The folder holds no run.
         EndpointError: A judge does not answer.
         StorageError: The folder cannot be written, or another process is writing it.
@@ -49,7 +51,9 @@ def rescore(
     record = journal.read_run(folder)
     config = record["config"]
     benchmark = asked(record)
-    args = config.get("dataset_args", {}).get(benchmark.name, {})
+    args = config.setdefault("dataset_args", {}).setdefault(benchmark.name, {})
+    if keep is not None:
+        args["filters"] = [*keep]
     workers = concurrency or config.get("eval_batch_size") or DEFAULT_CONCURRENCY
     record["benchmark"]["metrics"], record["judge"] = [*benchmark.metrics], None
     with ExitStack() as open_things:
@@ -78,21 +82,21 @@ def _panel(
     workers: int,
 ) -> tuple[Panel | None, bool]:
     """The judges, noted in the run's record, and whether they are asked now."""
-    from mmscore import judging  # late: with a judge comes the network
-    from mmscore.judge import resolved
+    from mmscore.judge import panel  # late: with a judge comes the network
+    from mmscore.judge.asking import resolved
 
     config = record["config"]
     wanted = JudgeConfig.from_dict(config.get("judge") or {})
     file = None
     if judge is not None:
         wanted = resolved(JudgeConfig.from_dict(judge))
-        config["judge"] = judging.described(wanted)
+        config["judge"] = panel.described(wanted)
         if wanted.asks:
-            file = journal.AppendFile(folder / judging.JUDGEMENTS, notice)
+            file = journal.AppendFile(folder / panel.JUDGEMENTS, notice)
             open_things.enter_context(closing(file))
-    record["benchmark"]["metrics"] = judging.metrics_with(wanted, benchmark.metrics)
-    record["judge"] = judging.facts(wanted)
-    judges = judging.panel_of(wanted, benchmark, folder, file, notice, workers)
+    record["benchmark"]["metrics"] = panel.metrics_with(wanted, benchmark.metrics)
+    record["judge"] = panel.facts(wanted)
+    judges = panel.panel_of(wanted, benchmark, folder, file, notice, workers)
     if judges is not None:
         open_things.enter_context(closing(judges))
     return judges, file is not None

@@ -25,6 +25,11 @@ class Result:
     report: report.Report
     exit_code: Exit
 
+    def __repr__(self) -> str:
+        """Return where it lies and what it scored, in a line: a dict of results prints this."""
+        scores = {row.metric: row.score for row in self.report.overall}
+        return f"Result(folder={str(self.folder)!r}, num={self.report.main.num}, scores={scores})"
+
     def __str__(self) -> str:
         """Return the report as text, as the command line prints it."""
         from mmscore.report.terminal import render

@@ -10,12 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmscore import journal, judging, vlmevalkit
+from mmscore import journal, vlmevalkit
 from mmscore.client import Client
 from mmscore.config import TaskConfig
 from mmscore.endpoint import attacher, body_options, service
 from mmscore.errors import ConfigError, DataError, StorageError
 from mmscore.interrupts import counted
+from mmscore.judge import panel
 from mmscore.planning import SILENT, Events, Plan, plans
 from mmscore.provenance import now, run_record
 from mmscore.recording import replied
@@ -142,23 +143,29 @@ def _asking(
         return open_things.enter_context(closing(journal.AppendFile(folder / name, events.notice)))
 
     predictions, scores = journal_of(journal.PREDICTIONS), journal_of(journal.SCORES)
-    said = journal_of(judging.JUDGEMENTS) if plan.judge.asks else None
-    judges = judging.panel_of(
+    said = journal_of(panel.JUDGEMENTS) if plan.judge.asks else None
+    judges = panel.panel_of(
         plan.judge, plan.benchmark, folder, said, events.notice, plan.task.eval_batch_size
     )
     if judges is not None:
         open_things.enter_context(closing(judges))
+    media = attacher(plan.task, events.notice)
+
+    def drop_downloads() -> None:
+        plan.files.close()
+        media.stop()
+
     asking = Asking(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
-        attach=attacher(plan.task).attach,
+        attach=media.attach,
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
         concurrency=plan.task.eval_batch_size,
         judges=judges,
-        drop_downloads=plan.files.close,
+        drop_downloads=drop_downloads,
     )
     if plan.task.resume and not asks_the_same(journal.read_run(folder), record):
         _sort_replies(plan, asking, folder, events)

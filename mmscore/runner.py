@@ -17,7 +17,7 @@ from mmscore.client import Client, hint_for
 from mmscore.errors import DataError, EndpointError, HubError
 from mmscore.interrupts import Interrupts
 from mmscore.journal import AppendFile, Key
-from mmscore.judging import Panel
+from mmscore.judge.panel import Panel
 from mmscore.recording import prediction_record, reply_of, score_record
 from mmscore.records import FAILED, SCORED, Media, Reply, Sample, Status
 from mmscore.wire import Attachment, Request, build_request, media_of
@@ -129,12 +129,12 @@ class Run:
         self._take_lock = threading.Lock()
         self._count_lock = threading.Lock()
         self._stopping = threading.Event()
+        self._working = max(1, min(asking.concurrency, total))
+        self._ended = threading.Event()
         self._error: BaseException | None = None
         self._answered = False
         self._failures_in_a_row = 0
         self._started = time.monotonic()
-        self._ended: set[threading.Thread] = set()
-        self._one_ended = threading.Semaphore(0)
 
     def run(self, interrupts: Interrupts) -> Progress:
         """Ask everything.
@@ -148,14 +148,16 @@ class Run:
             MmscoreError: The data or the run's folder failed.
             KeyboardInterrupt: Asked to stop; what was in flight has been finished and written.
         """
-        count = max(1, min(self.asking.concurrency, self.progress.total))
         threads = [
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
-            for number in range(count)
+            for number in range(self._working)
         ]
         interrupted = self._wait_for(threads, interrupts)
         self.progress.seconds = time.monotonic() - self._started
         self._on_progress(replace(self.progress))
+        if self.progress.kept:
+            asked = self.progress.done - self.progress.kept
+            self._notice(f"{self.progress.kept} earlier replies stand, {asked} samples were asked")
         if self.changed:
             self._notice(
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "
@@ -175,11 +177,17 @@ class Run:
         Workers say themselves that they ended: a `Thread.join` that is interrupted may take one
         that runs for one that has ended (CPython gh-90882), and its reply would be lost.
         """
-        for thread in threads:
-            thread.start()
+        for number, thread in enumerate(threads):
+            try:
+                thread.start()
+            except RuntimeError:  # the system gives no more of them, as containers may
+                self._leave(len(threads) - number)
+                if number == 0:
+                    raise
+                self._notice(f"the system gives {number} threads: no more requests are in flight")
+                break
         answered = 0
-        while len(self._ended) < len(threads):
-            self._one_ended.acquire(timeout=_STOP_WAIT)
+        while not self._ended.wait(_STOP_WAIT):
             while answered < interrupts.count:
                 answered += 1
                 self._interrupted(answered)
@@ -206,8 +214,13 @@ class Run:
         except BaseException as error:
             self._stop(error)
         finally:
-            self._ended.add(threading.current_thread())
-            self._one_ended.release()
+            self._leave(1)
+
+    def _leave(self, workers: int) -> None:
+        with self._count_lock:
+            self._working -= workers
+            if self._working == 0:
+                self._ended.set()
 
     def _stop(self, error: BaseException) -> None:
         with self._count_lock:

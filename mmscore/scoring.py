@@ -1,18 +1,18 @@
 """Scores of whole lists of replies, for tools that bring their own.
 
 One row of `SCORERS` for each benchmark; the work is done in the core without the interpreter's
-lock. Accuracies are 0.0 or 1.0 and equal the reference's (EvalScope 1.14.1) to the bit.
+lock. Scores equal the reference's (EvalScope 1.14.1) to the bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, cast
 
 from mmscore import _core
 from mmscore.errors import DataError
 from mmscore.metrics import bleu_list, rouge_list
+from mmscore.wording import nearest_hint
 
 Options = int | Sequence[str] | Mapping[str, str]
 """The options of one question: how many, their texts, or letters with texts."""
@@ -23,7 +23,8 @@ Choices = Options | Sequence[Options] | None
 Targets = Sequence[Any]
 """The reference answers, each a string; of a multiple-choice question also a list of them."""
 
-Row = dict[str, Any]
+Scored = dict[str, Any]
+"""What one reply came to."""
 
 PMC_VQA_OPTIONS = 4
 
@@ -34,11 +35,11 @@ def score_replies(
     targets: Targets,
     *,
     choices: Choices = None,
-) -> list[Row]:
+) -> list[Scored]:
     """Scores of replies made anywhere, one row for each, in order.
 
     Args:
-        benchmark: `slake`, `count_qa`, `pmc_vqa`, `general_vmcq` or `tsv_mcq`.
+        benchmark: `slake`, `count_qa`, `pmc_vqa`, `general_vqa`, `general_vmcq` or `tsv_mcq`.
         replies: What the model said, without its reasoning.
         targets: The reference answers, strings.
         choices: The options: for `general_vmcq` their number or texts, for `tsv_mcq` letters with
@@ -46,44 +47,43 @@ def score_replies(
             has four unless told otherwise.
 
     Returns:
-        `{"extracted": answer, metric: score}` for each reply. `extracted` is "" where nothing
-        could be read. `accuracy` is None, not 0, where a multiple-choice target is empty or a
-        list of several, as the reference leaves such a sample out.
+        `{"extracted": answer, metric: score}` for each reply, scores from 0 to 1. `extracted` is
+        "" where nothing could be read. `accuracy` is None, not 0, where a multiple-choice target
+        is empty or a list of several, as the reference leaves such a sample out.
 
     Raises:
         ValueError: The benchmark is unknown, or its options are missing.
+        TypeError: `tsv_mcq` is given a number of options instead of their texts.
         DataError: The lists differ in length, or a count cannot be compared: the target is no
             integer, or the reply's has more than 4,300 digits. The error names the row.
     """
     scorer = SCORERS.get(benchmark)
     if scorer is None:
-        near = get_close_matches(benchmark, SCORERS, n=1)
-        expected = f"did you mean `{near[0]}`?" if near else f"expected one of {', '.join(SCORERS)}"
-        raise ValueError(f"no scorer for `{benchmark}`, {expected}")
+        raise ValueError(f"no scorer for `{benchmark}`, {nearest_hint(benchmark, SCORERS)}")
     if len(replies) != len(targets):
         raise DataError(_unlike(len(targets), "targets", len(replies)))
     return scorer(replies, targets, choices)
 
 
-def _score_slake(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Row]:
+def _score_slake(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Scored]:
     return [
         {"extracted": extracted, "accuracy": accuracy}
         for extracted, _, accuracy in _core.score_slake(replies, targets)
     ]
 
 
-def _score_counts(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Row]:
+def _score_counts(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Scored]:
     return [
         {"extracted": extracted or "", "accuracy": accuracy, "relaxed_acc": relaxed}
         for extracted, _, accuracy, relaxed in _core.score_counts(replies, targets)
     ]
 
 
-def _score_pmc_vqa(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Row]:
+def _score_pmc_vqa(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Scored]:
     return _score_choices(replies, targets, PMC_VQA_OPTIONS if choices is None else choices)
 
 
-def _score_choices(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Row]:
+def _score_choices(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Scored]:
     if isinstance(choices, int):
         counts: int | list[int] = choices
     else:
@@ -95,7 +95,7 @@ def _score_choices(replies: Sequence[str], targets: Targets, choices: Choices) -
     ]
 
 
-def _score_options(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Row]:
+def _score_options(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Scored]:
     options = [_lettered(options) for options in _one_for_each(choices, len(replies))]
     return [
         {"extracted": extracted, "accuracy": accuracy}
@@ -103,7 +103,7 @@ def _score_options(replies: Sequence[str], targets: Targets, choices: Choices) -
     ]
 
 
-def _score_texts(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Row]:
+def _score_texts(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Scored]:
     references = [t if isinstance(t, str) else _single(t) for t in targets]
     both = zip(bleu_list(replies, references), rouge_list(replies, references), strict=True)
     return [
@@ -147,7 +147,7 @@ def _lettered(options: Options) -> list[tuple[str, str]]:
     return [(chr(ord("A") + place), text) for place, text in enumerate(options)]
 
 
-SCORERS: Mapping[str, Callable[[Sequence[str], Targets, Choices], list[Row]]] = {
+SCORERS: Mapping[str, Callable[[Sequence[str], Targets, Choices], list[Scored]]] = {
     "slake": _score_slake,
     "count_qa": _score_counts,
     "pmc_vqa": _score_pmc_vqa,

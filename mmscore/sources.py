@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from zlib import crc32
 
 from mmscore import _core
 from mmscore.errors import DataError, MediaError
@@ -67,6 +68,19 @@ class FileSource:
                     seen.add(place)
                     yield place
 
+    def root(self) -> Path | None:
+        """The folder from which the file is found, its own where the path is absolute."""
+        place = self.find()
+        if place is None:
+            return None
+        if Path(self.given).is_absolute():
+            return Path(place).parent
+        for folder in self.roots.folders:
+            for spelling in (self.given, self.given.replace("\\", "/")):
+                if os.path.join(folder, spelling) == place:  # noqa: PTH118 - as `places` joins
+                    return folder
+        return None
+
     def find(self) -> str | None:
         """The first place that is a file."""
         return next((place for place in self.places() if os.path.isfile(place)), None)  # noqa: PTH113 - never raises
@@ -121,6 +135,12 @@ class BytesSource:
         if not isinstance(held, bytes):
             raise MediaError(f"{self.name} holds a text, expected bytes")
         return held
+
+
+def held_name(where: str, held: str | bytes) -> str:
+    """A name for a medium in a record that tells it from those of other records."""
+    data = held.encode("utf-8", "replace") if isinstance(held, str) else held
+    return f"{where}, checksum {crc32(data):08x}"
 
 
 DATA_URI = re.compile(r"data:[^,]*;base64,")

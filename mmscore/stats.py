@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 
 Z_95 = 1.959963984540054
 """The 97.5 % point of the standard normal distribution."""
+_NOTHING = 1e-300
+"""Below it lies only what stands for 0."""
 
 
 def total(values: Iterable[float]) -> float:
@@ -40,8 +42,10 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
         (low, high), or None where the values say nothing: there are none, or a single one that
         is neither 0 nor 1.
     """
-    if all(value in (0.0, 1.0) for value in values):
-        return wilson(int(math.fsum(values)), len(values)) if values else None
+    # BLEU says "nothing shared" by a number near 1e-308, which is no more a mean than 0 is.
+    plain = [0.0 if value < _NOTHING else value for value in values]
+    if all(value in (0.0, 1.0) for value in plain):
+        return wilson(int(math.fsum(plain)), len(plain)) if plain else None
     return bootstrap(values)
 
 
@@ -76,8 +80,8 @@ def bootstrap(values: Sequence[float], z: float = Z_95) -> tuple[float, float] |
     (1979). Of a mean, the bootstrap distribution has known cumulants (variance / n, skewness /
     sqrt(n), excess kurtosis / n of the values), so its quantiles follow from the expansion of
     Cornish and Fisher to order 1/n ("The Bootstrap and Edgeworth Expansion", 1992, chapter 2). No
-    seed, no resampling noise, linear time; it differs from
-    resampling by less than resampling with another seed does.
+    seed, no resampling noise, linear time; it differs from resampling by less than resampling with
+    another seed does.
 
     Args:
         values: One value for each independent sample (or difference of a pair).

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 
-from mmscore.config import nearest_hint, parse_shard
+from mmscore.config import parse_shard
 from mmscore.errors import ConfigError, DataError
 from mmscore.records import Media, Message, Sample, Text
 from mmscore.sources import FileSource
 from mmscore.wire import media_of
+from mmscore.wording import listed, nearest_hint, shown
 
 _SHOWN = 10
+
+LONGEST_NAME = 300
+"""Characters of the name of a missing medium that are told."""
 
 
 @dataclass(slots=True)
@@ -65,7 +69,7 @@ class Survey:
 
 
 def survey(samples: Iterable[Sample]) -> Survey:
-    """Return what `samples` hold; nothing is read but their media's directory entries."""
+    """What `samples` hold; nothing is read but their media's directory entries."""
     found = Survey()
     seen: set[str] = set()
     for sample in samples:
@@ -120,33 +124,39 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
     if found.duplicates:
         raise DataError(
             f"{len(found.duplicates)} sample ids occur twice in {place}: "
-            f"{_listing(found.duplicates)}",
+            f"{listed(found.duplicates)}",
             hint="give each sample an id of its own",
         )
     if found.problems and not skip_bad_media:
         raise DataError(
-            f"{len(found.problems)} records of {place} cannot be asked:\n{_lines(found.problems)}",
+            f"{_count(found.problems, 'record', 'records')} of {place} cannot be asked:\n"
+            f"{_lines(found.problems)}",
             hint="correct the data, or run the rest with --skip-bad-media",
         )
     if found.missing and not skip_bad_media:
-        spoiled = sum(len(ids) for ids in found.missing.values())
+        spoiled = [one for ids in found.missing.values() for one in ids]
+        folder = "name the folder of the media with --media-root, " if found.tried else ""
         raise DataError(
-            f"{len(found.missing)} media of {spoiled} samples cannot be found: "
-            f"{', '.join(f'`{name}`' for name in found.missing)}"
+            f"{_count(found.missing, 'medium', 'media')} of {_count(spoiled, 'sample', 'samples')} "
+            f"cannot be found: {', '.join(map(_quoted, found.missing))}"
             f"{f'; {found.tried}' if found.tried else ''}",
-            hint="complete the data, or run the rest with --skip-bad-media",
+            hint=f"complete the data, {folder}or run the rest with --skip-bad-media",
         )
+
+
+def _count(things: Sized, one: str, many: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else many}"
+
+
+def _quoted(name: str) -> str:
+    """A name whole, unless it is none: base64 or control characters in the place of a path."""
+    return f"`{name}`" if name.isprintable() and len(name) < LONGEST_NAME else shown(name)
 
 
 def _lines(sentences: list[str]) -> str:
     shown = [f"  {sentence}" for sentence in sentences[:_SHOWN]]
     more = len(sentences) - len(shown)
     return "\n".join([*shown, f"  and {more} more"] if more else shown)
-
-
-def _listing(names: list[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def check_subsets(asked: Iterable[str], known: Iterable[str], benchmark: str) -> None:
@@ -203,7 +213,7 @@ class Selection:
 def select(
     counts: Mapping[str, int], limit: int | float | None, shard: str | None, repeats: int
 ) -> Selection:
-    """Return the selection for a limit that counts per subset, as the reference's does."""
+    """The selection for a limit that counts per subset, as the reference's does."""
     if limit is None:
         quotas = dict(counts)
     elif isinstance(limit, float):

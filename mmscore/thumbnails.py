@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from mmscore import planning
+from mmscore.arguments import name_in
 from mmscore.config import TaskConfig
 from mmscore.errors import MmscoreError
 from mmscore.media import thumbnail
@@ -58,7 +59,7 @@ def _wanted(of: Run) -> dict[str, Mapping[str, Any]]:
 
 
 def _make(of: Run, wanted: Mapping[str, Mapping[str, Any]], made: dict[str, str]) -> None:
-    name = str(of.benchmark.get("file") or of.benchmark["name"])
+    name = name_in(of.info)
     task = TaskConfig.from_dict({**(of.info.get("config") or {}), "datasets": [name]})
     plan = planning.plan(replace(task, offline=True, skip_bad_media=True), name)
     left, size = set(wanted), 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,7 @@ def build_request(
     media: Sequence[Attachment],
     options: Mapping[str, Any],
 ) -> Request:
-    """Return the request that asks `messages`; `media` is in the order of `media_of`."""
+    """The request that asks `messages`; `media` is in the order of `media_of`."""
     marks = iter(range(len(media)))
     body = {
         "model": model,
@@ -106,7 +106,7 @@ def content_text(message: Message) -> str:
     return "\n".join(part.text for part in message.content if isinstance(part, Text))
 
 
-def _message(message: Message, marks: Any) -> dict[str, Any]:
+def _message(message: Message, marks: Iterator[int]) -> dict[str, Any]:
     content: object = message.content
     if message.role != "user":
         content = content_text(message)
@@ -115,7 +115,7 @@ def _message(message: Message, marks: Any) -> dict[str, Any]:
     return {"role": message.role, "content": content, **message.extra}
 
 
-def _part(part: Text | Media, marks: Any) -> dict[str, Any]:
+def _part(part: Text | Media, marks: Iterator[int]) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     mark = _MARK.format(next(marks))

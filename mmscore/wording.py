@@ -31,6 +31,13 @@ def what(value: object) -> str:
     return next((name for kind, name in names.items() if isinstance(value, kind)), "other data")
 
 
+def listed(names: Iterable[object], most: int = 8, mark: str = "`") -> str:
+    """The first few names, each between marks, and how many more there are."""
+    every = [f"{mark}{name}{mark}" for name in names]
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
 def text_of(value: object, where: str) -> str:
     """A string that can be sent.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vqa import samples
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.records import Media, Sample
 from mmscore.wire import media_of
 

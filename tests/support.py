@@ -55,6 +55,11 @@ def _restore(value: dict[str, Any]) -> Any:
     return value
 
 
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The records of a file of a run."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 @dataclass(frozen=True)
 class Ran:
     """How a command ended."""

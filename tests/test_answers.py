@@ -124,7 +124,7 @@ def test_one_set_of_options_serves_all_replies() -> None:
     ("benchmark", "targets", "choices", "sentence"),
     [
         ("slak", ["a"], None, "no scorer for `slak`, did you mean `slake`\\?"),
-        ("???", ["a"], None, "expected one of slake, count_qa"),
+        ("???", ["a"], None, "known are `slake`, `count_qa`"),
         ("slake", ["a", "b"], None, "2 targets for 1 replies, expected one for each"),
         ("count_qa", ["1.5"], None, "row 1: the target is `1.5`, expected an integer"),
         ("count_qa", ["1" + "0" * 309], None, "row 1: the target has 310 digits and is too large"),
@@ -158,7 +158,9 @@ def test_threads_score_alike() -> None:
 
 def test_scoring_imports_neither_requests_nor_pillow() -> None:
     code = "import sys, mmscore.scoring; print({'requests', 'PIL'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "set()"
 
 

@@ -79,7 +79,6 @@ def test_a_member_is_found_whatever_folder_was_packed(tmp_path: Path, prefix: st
     assert member.read() == b"one"
     assert member.name == f"xmlab1/source.jpg in {tmp_path / 'imgs.zip'}"
     assert not ArchiveMember(archive, "xmlab2/source.jpg").exists()
-    assert archive.zip.data_uri(0, "image/jpeg") == b"data:image/jpeg;base64,b25l"
 
 
 SOUND = stored(("imgs/a.jpg", b"x" * 500), ("imgs/b.jpg", b"y" * 500), ("b/b.jpg", b"z"))
@@ -297,7 +296,7 @@ print(len(archive), peak() - before)
 def test_150_000_members_stay_under_25_mb(tmp_path: Path) -> None:
     path = write(tmp_path, directory_of(150_000))
     probe = subprocess.run(
-        [sys.executable, "-c", PROBE, path], capture_output=True, text=True, check=True
+        [sys.executable, "-P", "-c", PROBE, path], capture_output=True, text=True, check=True
     )
     count, kilobytes = map(int, probe.stdout.split())
     assert count == 150_000

@@ -54,7 +54,7 @@ def test_the_samples_are_clean(name: str) -> None:
     assert found["clean"] and not found["problems"] and sum(found["counts"].values()) > 5
     text = run_cli("check", name, "--data", str(SAMPLES / name))
     assert text.code == 0 and text.out.endswith("a run would start clean\n")
-    assert "not asked: none given" in text.out
+    assert "not asked: give --api-url and --model" in text.out
 
 
 def test_every_kind_of_bad_medium_is_found(tmp_path: Path) -> None:

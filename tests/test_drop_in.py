@@ -304,8 +304,9 @@ def test_what_is_not_supported_is_named(task: dict[str, Any], named: str, hint: 
 
 
 def test_a_wrong_keyword_of_the_class_is_named_too() -> None:
-    with pytest.raises(ConfigError, match="`modle`"):
+    with pytest.raises(ConfigError, match="`modle`") as caught:
         TaskConfig(modle="m")  # type: ignore[call-arg]
+    assert caught.value.__notes__ == ["hint: did you mean `model`?"], "a traceback shows it"
     with pytest.raises(ConfigError, match="`sandbox`"):
         TaskConfig(sandbox={"enabled": True})  # type: ignore[call-arg]
 
@@ -348,6 +349,13 @@ def test_a_metric_that_is_none_is_named(general: Path) -> None:
     arguments = {"local_path": str(general), "metric_list": ["bleu-9"]}
     with pytest.raises(ConfigError, match="no metric `bleu-9`"):
         run_task({"datasets": ["general_vqa"], "dataset_args": {"general_vqa": arguments}})
+
+
+@pytest.mark.parametrize("name", ["slake", "general_vmcq", "tsv_mcq", "tsv_vqa"])
+def test_a_template_that_never_asks_is_refused(name: str, here: Path) -> None:
+    arguments = {"local_path": str(here), "prompt_template": "Answer briefly. {questoin}"}
+    with pytest.raises(ConfigError, match=r"no `\{question\}`"):
+        run_task({"datasets": [name], "dataset_args": {name: arguments}, "model": "m"})
 
 
 def test_arguments_of_no_benchmark_are_a_slip(general: Path) -> None:

@@ -241,3 +241,97 @@ def test_from_python(data: Path, right: Rows, tmp_path: Path) -> None:
     path = jsonl(tmp_path / "r.jsonl", right)
     result = score_elsewhere(task, path, Columns(id="id", reply="reply"))
     assert result.report.main.score == 1.0 and result.folder == tmp_path / "out"
+
+
+# --- everything that scores a run scores these too ------------------------------------------------
+
+
+def test_a_judge_is_asked_about_replies_made_elsewhere(
+    score: Any, right: Rows, tmp_path: Path
+) -> None:
+    right[0]["reply"] = "ANSWER: in other words"
+    verdict = '{"reasoning": "the same", "verdict": "A"}'
+    with serve(lambda _: reply(verdict)) as judge:
+        flags = (
+            "--judge-model",
+            "j",
+            "--judge-api-url",
+            judge.url,
+            "--judge-api-key",
+            "secret-key",
+        )
+        ran = score(jsonl(tmp_path / "r.jsonl", right), "--judge-strategy", "llm_recall", *flags)
+    assert ran.code == 0, ran.err
+    found = report(tmp_path)
+    assert found["overall"]["accuracy"] == 1.0
+    assert found["judge"]["judged"] == 1, "only what the rule failed"
+    assert len(judge.requests) == 2, "the probe and the failed one"
+    kept = [path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()]
+    assert not any("secret-key" in text for text in kept)
+
+
+def test_a_judge_that_fails_scores_no_reply_made_elsewhere(
+    score: Any, right: Rows, tmp_path: Path
+) -> None:
+    with serve(lambda _: reply("Quite right!")) as judge:
+        flags = ("--judge-strategy", "llm", "--judge-model", "j", "--judge-api-url", judge.url)
+        ran = score(jsonl(tmp_path / "r.jsonl", right), *flags)
+    assert ran.code == 3, ran.err
+    found = report(tmp_path)
+    assert found["num"] == 0 and found["judge"]["failed"] == len(right)
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> tuple[Path, Path]:
+    """A table, and replies whose last number answers it."""
+    table = tmp_path / "count.tsv"
+    table.write_text("index\tquestion\tanswer\n1\tHow many?\t12\n2\tHow many?\t7\n")
+    rows = [{"id": "1", "reply": "3 and 9: 12"}, {"id": "2", "reply": "4 and 3 are 7."}]
+    return table, jsonl(tmp_path / "r.jsonl", rows)
+
+
+LAST_NUMBER = r'regex={"regex_pattern": "(\\d+)", "group_select": -1}'
+
+
+def test_filters_run_before_replies_made_elsewhere_are_read(
+    counted: tuple[Path, Path], tmp_path: Path
+) -> None:
+    table, replies = counted
+    ask = ("score", "tsv_vqa", "--data", str(table), "--replies", str(replies))
+    out = ("--out", str(tmp_path / "out"))
+    ran = run_cli(*ask, *out, "--filter", LAST_NUMBER)
+    assert ran.code == 0, ran.err
+    assert report(tmp_path)["overall"]["exact_match"] == 1.0
+    task = TaskConfig(
+        datasets=["tsv_vqa"],
+        dataset_args={
+            "tsv_vqa": {"local_path": str(table), "filters": {"remove_until": ": "}},
+        },
+        out=str(tmp_path / "python"),
+    )
+    assert score_elsewhere(task, replies).report.main.score == 0.5
+
+
+def test_a_run_is_scored_again_with_other_filters(
+    counted: tuple[Path, Path], tmp_path: Path
+) -> None:
+    table, replies = counted
+    out = str(tmp_path / "out")
+    ask = ("score", "tsv_vqa", "--data", str(table), "--replies", str(replies))
+    assert run_cli(*ask, "--out", out).code == 0
+    plain = report(tmp_path)
+    assert plain["overall"]["exact_match"] == 0.0
+    assert run_cli("score", out, "--filter", LAST_NUMBER).code == 0
+    filtered = report(tmp_path)
+    assert filtered["overall"]["exact_match"] == 1.0
+    assert filtered["fingerprints"]["scorer"] != plain["fingerprints"]["scorer"]
+    assert run_cli("score", out).code == 0
+    assert report(tmp_path)["overall"]["exact_match"] == 1.0, "they are the run's own now"
+    wrong = run_cli("score", out, "--filter", "regex=(")
+    assert wrong.code == 1 and "the pattern `(` is wrong" in wrong.err
+    assert report(tmp_path)["overall"]["exact_match"] == 1.0
+
+
+def test_replies_taken_in_order_are_said_to_be(score: Any, right: Rows, tmp_path: Path) -> None:
+    ran = score(jsonl(tmp_path / "r.jsonl", [{"reply": row["reply"]} for row in right]))
+    assert ran.code == 0 and "has no ids: its replies are taken in the order" in ran.err

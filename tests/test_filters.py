@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from server import reply, serve
-from support import run_cli
+from support import lines, run_cli
 
 from mmscore import demo, matching
 from mmscore.errors import ConfigError
@@ -144,10 +144,6 @@ def data(tmp_path: Path) -> Path:
     folder = tmp_path / "SLAKE"
     demo.draw(folder)
     return folder
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def ran(data: Path, out: Path, url: str, *more: str) -> Any:

@@ -20,15 +20,15 @@ from hubs import bytes_of, hub, mock_hub, paths, serving, sha256
 from server import Request, Response, as_json, drop, half_body, html, raw, reply, serve, status
 from support import ROOT, run_cli
 
-from mmscore import cache, download, local, web
 from mmscore.benchmarks import BENCHMARKS
-from mmscore.cache import Cache, cache_folder
-from mmscore.download import Wanted
 from mmscore.errors import ConfigError, DataError, HubError, StorageError
-from mmscore.hub import HubFiles, locate
-from mmscore.repository import find_repository
-from mmscore.web import Web
-from mmscore.webfaults import Target, WebError
+from mmscore.hub import cache, download, local, web
+from mmscore.hub.cache import Cache, cache_folder
+from mmscore.hub.download import Wanted
+from mmscore.hub.faults import Target, WebError
+from mmscore.hub.files import HubFiles, locate
+from mmscore.hub.repository import find_repository
+from mmscore.hub.web import Web
 
 SAMPLES = ROOT / "data" / "samples"
 IDS = BENCHMARKS["slake"].dataset.ids if BENCHMARKS["slake"].dataset else {}
@@ -387,7 +387,7 @@ def test_a_data_set_that_was_updated_is_listed_anew(monkeypatch: pytest.MonkeyPa
 
 def test_two_threads_and_two_processes_fetch_once(monkeypatch: pytest.MonkeyPatch) -> None:
     program = (
-        "from mmscore.hub import locate\n"
+        "from mmscore.hub.files import locate\n"
         "files = locate('modelscope:o/n', 'slake', {}, notice=print)\n"
         "assert len(files.path('test.json').read_bytes()) == 1024000\n"
     )
@@ -400,7 +400,7 @@ def test_two_threads_and_two_processes_fetch_once(monkeypatch: pytest.MonkeyPatc
         return Response(200, response.headers, tuple(_cut(response.body, 20)), gap=0.05)
 
     with serving(monkeypatch, answer) as server:
-        command = [sys.executable, "-c", program]
+        command = [sys.executable, "-P", "-c", program]
         running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         said = [process.communicate(timeout=60)[0] for process in running]
         assert [process.returncode for process in running] == [0, 0]

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 from server import Request, Response, Server, raw, reply, serve, slow, status
-from support import Ran, run_cli, script_path
+from support import Ran, lines, run_cli, script_path
 
 from mmscore import demo
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
-from mmscore.judge import GRADING, prompt_of, resolved
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge.asking import GRADING, prompt_of, resolved
+from mmscore.judge.config import JudgeConfig
 from mmscore.run import run_task
 
 KEY = "sk-JUDGE-SECRET"
@@ -69,10 +69,6 @@ def judge_at(url: str, strategy: str = "llm_recall", **more: Any) -> dict[str, A
     generation = more.pop("generation_config", {})
     model = {"model_id": "j", "api_url": url, "api_key": KEY, "generation_config": generation}
     return {"strategy": strategy, "models": model, **more}
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def report(folder: Path) -> Any:
@@ -533,6 +529,17 @@ def test_llm_on_general_vqa_reports_accuracy_alone(tmp_path: Path) -> None:
     assert result.exit_code == 0
 
 
+def test_llm_on_general_vqa_without_a_verdict_reports_no_accuracy_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    with serve(reply("dog")) as model, serve(reply("Right!")) as judge:
+        result = run_task(own_task(tmp_path, model.url, judge_at(judge.url, "llm")))["general_vqa"]
+    assert result.report.metrics == ("accuracy",)
+    assert result.report.main.num == 0 and result.report.main.score is None
+    folder = str(result.folder)
+    assert repr(result) == f"Result(folder={folder!r}, num=0, scores={{'accuracy': None}})"
+
+
 # --- what is wrong from the start --------------------------------------------------------------
 
 ONE = {"model_id": "j", "api_url": "http://127.0.0.1:9"}
@@ -548,7 +555,10 @@ WRONG_CONFIGS: list[tuple[Any, list[str]]] = [
         {"models": [{**ONE, "judge_id": "a"}, {"model_id": "k", "judge_id": "a"}]},
         ["two judges", "`a`"],
     ),
-    ({"models": ONE, "min_valid_judges": 2}, ["min_valid_judges", "2", "only 1"]),
+    (
+        {"models": ONE, "min_valid_judges": 2},
+        ["min_valid_judges", "2", "at most the number of judges, 1"],
+    ),
     ({"models": ONE, "repeats": 0}, ["repeats", "0"]),
     ({"models": ONE, "aggregation": "max"}, ["aggregation", "majority_vote"]),
     ({"models": {**ONE, "eval_type": "llm_ckpt"}}, ["eval_type", "openai_api"]),

@@ -171,9 +171,6 @@ def test_orientation_is_applied_when_encoding_anew() -> None:
     image = Image.new("RGB", (40, 20), "red")
     image.paste("blue", (0, 0, 20, 20))
     data = encoded(image, "JPEG", exif=orientation(6), quality=95)
-    seen = _core.look(data)
-    assert seen is not None
-    assert seen.orientation == 6
     prepared = prepare_image(data, ImageLimits(max_pixels=799))
     turned = opened(prepared)
     assert turned.width < turned.height
@@ -182,9 +179,7 @@ def test_orientation_is_applied_when_encoding_anew() -> None:
     assert isinstance(bottom, tuple)
     assert (top[2] > 200, bottom[0] > 200) == (True, True)
     assert prepared.notes[0] == "EXIF orientation 6 applied, 40x20 to 20x40"
-    again = _core.look(prepared.data)
-    assert again is not None
-    assert again.orientation == 1
+    assert turned.getexif().get(0x0112, 1) == 1, "or the next reader would turn it again"
 
 
 def test_unreadable_exif_is_ignored() -> None:

@@ -181,6 +181,9 @@ def test_it_may_import_its_neighbours(tmp_path: Path) -> None:
         (HEAD.replace('return read(files.path("custom_vqa.tsv"))', "return [1]") + END,
          "gave `int`, expected mappings"),
         (HEAD.replace('row["question"]', 'row["qestion"]') + END, "line 8 raised KeyError"),
+        (HEAD.replace('row["question"]', "exit(0)") + END, "line 8 raised SystemExit"),
+        (HEAD.replace('return read(files.path("custom_vqa.tsv"))', "exit(0)") + END,
+         "`load` of"),
         (HEAD.replace('row["question"]', "5") + END, "`prompt` gave `int`"),
         (HEAD.replace('row["question"]', "[5]") + END, "part 1 of the prompt is `int`"),
         (HEAD.replace('row["question"]', '[image("nowhere.png")]') + END, "cannot be found"),
@@ -198,6 +201,7 @@ def test_what_is_wrong_with_a_file_is_told_before_a_request(
     ("body", "sentence"),
     [
         ("return 1 / 0", "line 11 raised ZeroDivisionError: division by zero for sample `"),
+        ("exit(0)", "line 11 raised SystemExit: 0 for sample `"),
         ("return 'good'", "gave `good` as `accuracy`"),
         ("return 42", "gave `42` as `accuracy`"),
         ("return -0.5", "expected a number from 0 to 1"),

@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 from server import Request, Response, Server, drop, file, raw, reply, serve, status
 from support import ROOT, run_cli
 
-from mmscore import hub as hub_module
-from mmscore import web
-from mmscore.ahead import GROUP_BYTES, IN_FLIGHT, Ahead, Group, joined
 from mmscore.archive import Archive, ArchiveMember, open_archive
-from mmscore.cache import cache_folder
 from mmscore.errors import DataError, HubError
-from mmscore.hub import HubFiles, locate
-from mmscore.ranges import RemoteFile, read_span
-from mmscore.remote import RemoteArchive, open_directory
+from mmscore.hub import files as hub_module
+from mmscore.hub import web
+from mmscore.hub.ahead import GROUP_BYTES, IN_FLIGHT, Ahead, Group, joined
+from mmscore.hub.cache import cache_folder
+from mmscore.hub.faults import ChangedError, RangesUnusableError, Target, WebError
+from mmscore.hub.files import HubFiles, locate
+from mmscore.hub.ranges import RemoteFile, read_span
+from mmscore.hub.remote import RemoteArchive, open_directory
+from mmscore.hub.web import Web
 from mmscore.runner import Run
-from mmscore.web import Web
-from mmscore.webfaults import ChangedError, RangesUnusableError, Target, WebError
 
 Members = dict[str, bytes]
 
@@ -608,7 +608,7 @@ def test_ctrl_c_does_not_wait_for_downloads(
             hung.set()
         return response
 
-    monkeypatch.setattr("mmscore.remote.RemoteArchive._keep_known", lambda *_: False)
+    monkeypatch.setattr("mmscore.hub.remote.RemoteArchive._keep_known", lambda *_: False)
     with serving(monkeypatch, answer) as server, serve(reply("ANSWER: A")) as endpoint:
         monkeypatch.setattr(Run, "_work", _interrupting(Run._work, server))
         started = time.monotonic()

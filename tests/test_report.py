@@ -213,10 +213,10 @@ def test_nothing_scored_divides_by_nothing(tmp_path: Path, samples: list[dict[st
     report = build(run)
     assert report.main.score is None
     assert "—" in render(report) or not samples
-    value = json.loads(WRITERS["json"](report, run, {}))
+    value = json.loads("".join(WRITERS["json"](report, run, {})))
     assert value["overall"] == {"accuracy": None}
     for format in WRITERS:
-        assert WRITERS[format](report, run, {})
+        assert "".join(WRITERS[format](report, run, {}))
 
 
 def test_asked_but_not_scorable_is_counted_apart(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_csv_is_one_line_a_sample_and_starts_no_formula(tmp_path: Path) -> None:
         sample(2, None, status="error", error="@SUM(A1)", reply="", usage=None),
     ]
     run = load(write_run(tmp_path, samples))
-    text = WRITERS["csv"](build(run), run, {})
+    text = "".join(WRITERS["csv"](build(run), run, {}))
     assert "\r" not in text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["reply"] for row in rows[:2]] == [

@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -46,7 +48,7 @@ class Page(HTMLParser):
 def page_of(directory: Path, samples: list[dict[str, Any]], **info: Any) -> str:
     thumbnails = info.pop("thumbnails", {})
     run = load(write_run(directory, samples, **info))
-    return WRITERS["html"](build(run), run, thumbnails)
+    return "".join(WRITERS["html"](build(run), run, thumbnails))
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -144,3 +146,25 @@ def test_thousands_of_samples_stay_small(tmp_path: Path, count: int) -> None:
     question = "问题 " + "word " * 40
     samples = [sample(i, float(i % 2), question=question) for i in range(count)]
     assert len(page_of(tmp_path, samples).encode()) < 1_500_000
+
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+TEMPLATE = "Answer the following multiple choice question, with one of {}.\n\n{}\n\nA) {}\nB) no"
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium to draw the page")
+def test_the_list_shows_what_is_asked_and_not_the_instructions(tmp_path: Path) -> None:
+    asked = [("A,B", "Which shape is it?", "round"), ("A,B,C", "Which color is it?", "red")]
+    samples = [
+        sample(n, question=TEMPLATE.format(*parts), _metrics={"accuracy": 1.0, "f1": 0.5})
+        for n, parts in enumerate(asked)
+    ]
+    page = tmp_path / "page.html"
+    page.write_text(page_of(tmp_path / "run", samples), encoding="utf-8")
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'home'}")
+    drawn = subprocess.run(
+        [str(BROWSER), *flags, "--dump-dom", page.as_uri()], capture_output=True, check=True
+    ).stdout.decode()
+    lines = re.findall(r'class="cut" dir="auto">([^<]*)<', drawn)
+    assert lines == ["Which shape is it? A) round", "Which color is it? A) red"]
+    assert "All metrics" in drawn

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmscore.errors import DataError
-from mmscore.rows import Cell, Row, read, require_columns, require_unique, split_parts
+from mmscore.rows import Cell, Row, read, require_columns, split_parts
 
 
 def write(folder: Path, name: str, content: bytes | str) -> Path:
@@ -168,16 +168,6 @@ def test_require_columns_takes_a_row() -> None:
     assert caught.value.hint == "did you mean `qestion`?"
 
 
-def test_repeated_ids_are_listed_after_the_last_row(tmp_path: Path) -> None:
-    path = write(tmp_path, "set.jsonl", '{"id": 7}\n{"id": 8}\n{}\n{"id": 7}\n{"id": 7}\n')
-    seen: list[Row] = []
-    with pytest.raises(DataError, match="repeats 1 values of column `id`: `7` in 1, 4, 5"):
-        seen.extend(require_unique(read(path), "id"))
-    assert len(seen) == 5
-    path = write(tmp_path, "set.jsonl", '{"id": 7}\n{"id": 8}\n')
-    assert list(require_unique(read(path), "id")) == [{"id": 7}, {"id": 8}]
-
-
 def test_the_parts_of_a_split_come_in_order() -> None:
     files = ["data/test-00001-of-00002.parquet", "data/test-00000-of-00002.parquet"]
     others = ["data/train-00000-of-00001.parquet", "README.md", "data/mytest.parquet"]
@@ -275,7 +265,7 @@ print(total, int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_t
 
 def peak_memory(path: Path, *late: str) -> tuple[int, int]:
     """Characters read and peak megabytes of a process that reads a file."""
-    command = [sys.executable, "-c", PEAK, str(path), *late]
+    command = [sys.executable, "-P", "-c", PEAK, str(path), *late]
     total, peak = subprocess.check_output(command, text=True).split()
     return int(total), int(peak)
 
@@ -303,7 +293,7 @@ print(ascii([dict(row) for row in read(sys.argv[1])]))
 """
     environment = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
     output = subprocess.check_output(
-        [sys.executable, "-c", code, str(path)], env=environment, text=True
+        [sys.executable, "-P", "-c", code, str(path)], env=environment, text=True
     )
     assert output.strip() == ascii([{"问题": "这是什么²？", "answer": "肺"}])
 

@@ -242,7 +242,7 @@ def test_memory_is_that_of_an_image_though_its_page_holds_all(
     )
     assert pq.ParquetFile(path).num_row_groups == 1
     for late in ([], ["image"]):
-        command = [sys.executable, "-c", PEAK, str(path), *late]
+        command = [sys.executable, "-P", "-c", PEAK, str(path), *late]
         total, peak = map(int, subprocess.check_output(command, text=True).split())
         assert total == count * size
         assert peak < 60, f"{peak} MB for a page of 160 MB"

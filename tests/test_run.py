@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from server import Request, Response, hang, html, raw, reply, serve, slow, status
-from support import Ran, run_cli, script_path
+from support import Ran, lines, run_cli, script_path
 
 from mmscore import demo
 from mmscore.run import Events, run_task
@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def answers(data: Path) -> dict[tuple[str, str], str]:
+def answers(data: Path) -> dict[str, str]:
     rows = json.loads((data / "test.json").read_text(encoding="utf-8"))
     return {row["question"]: row["answer"] for row in rows}
 
@@ -52,10 +52,6 @@ def run(data: Path, tmp_path: Path) -> Callable[..., Ran]:
         )  # fmt: skip
 
     return run
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def report(folder: Path) -> Any:
@@ -434,7 +430,7 @@ BAD_DATA = [
     (no_folder, ["no data at"]),
     (no_archive, ["imgs.zip", "found `test.json`"]),
     (cut_archive, ["imgs.zip"]),
-    (no_image, ["1 media of 4 samples", "demo3/source.png", "--skip-bad-media"]),
+    (no_image, ["1 medium of 4 samples", "demo3/source.png", "--skip-bad-media"]),
     (broken_json, ["test.json", "line", "column"]),
     (not_a_list, ["an object", "expected a list"]),
     (unknown_language, ["row 4", "`fr`"]),
@@ -555,6 +551,21 @@ def test_the_environment_may_name_endpoint_and_key(data: Path, tmp_path: Path) -
         )  # fmt: skip
         assert server.requests[0].headers["authorization"] == "Bearer sk-env"
     assert ran.code == 0
+
+
+def test_a_container_may_be_told_all_by_its_environment(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "task.json"
+    args = {"slake": {"local_path": str(data)}}
+    file.write_text(json.dumps({"datasets": ["slake"], "dataset_args": args, "limit": 1}))
+    with serve(reply("ANSWER: CT")) as server:
+        variables = {
+            "MMSCORE_API_URL": server.url, "MMSCORE_API_KEY": "sk-env", "MMSCORE_MODEL": "m",
+            "MMSCORE_CONFIG": str(file), "MMSCORE_WORK_DIR": str(tmp_path / "runs"),
+        }  # fmt: skip
+        ran = run_cli("run", env=variables)
+        assert [request.json["model"] for request in server.requests] == ["m"] * 4
+    assert ran.code == 0, ran.err
+    assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
 def test_the_key_is_nowhere(run: Any, tmp_path: Path) -> None:

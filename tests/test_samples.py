@@ -1,4 +1,4 @@
-"""The sample data sets are what their script draws, and the README vouches for the same bytes."""
+"""The sample data sets are what their script draws, and READMEs vouch for the bytes of all data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Protocol, cast
 
 import pytest
-from support import ROOT
+from support import ROOT, run_cli
+
+from mmscore.benchmarks import BENCHMARKS
 
 SAMPLES = ROOT / "data" / "samples"
 
@@ -51,3 +53,20 @@ def test_the_readme_names_each_file_and_its_digest(built: dict[str, bytes]) -> N
     readme = (SAMPLES.parent / "README.md").read_text(encoding="utf-8")
     named = dict(re.findall(r"^\| samples/(\S+) \| ([0-9a-f]{64}) \|$", readme, re.MULTILINE))
     assert named == {name: hashlib.sha256(data).hexdigest() for name, data in built.items()}
+
+
+def test_the_readme_of_derived_tables_names_each_and_its_digest() -> None:
+    folder = SAMPLES.parent / "derived"
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    named = dict(re.findall(r"^\| (\S+) \| [\d,]+ \| ([0-9a-f]{64}) \|$", readme, re.MULTILINE))
+    tables = [*folder.glob("*.bin"), *(ROOT / "rust" / "src").glob("*/tables.rs")]
+    assert {(folder / name).resolve(): digest for name, digest in named.items()} == {
+        table: hashlib.sha256(table.read_bytes()).hexdigest() for table in tables
+    }
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_an_option_that_a_benchmark_does_not_have_is_named(name: str) -> None:
+    ran = run_cli("info", name, "--data", str(SAMPLES), "--extra", "spilt=test")
+    assert ran.code == 1 and f"`{name}` has no option `spilt`" in ran.err
+    assert ("did you mean `split`?" in ran.err) == ("split" in BENCHMARKS[name].extra)

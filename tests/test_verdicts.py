@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmscore import judging
 from mmscore.benchmarks import find
 from mmscore.benchmarks.base import Benchmark
-from mmscore.judge import Judge
-from mmscore.judge_config import JudgeConfig
+from mmscore.judge import panel
+from mmscore.judge.asking import Judge
+from mmscore.judge.config import JudgeConfig
+from mmscore.judge.verdicts import Contract, Labels, Rating, VerdictError, combine, read_verdict
 from mmscore.recording import score_record
 from mmscore.records import Extracted, Reply, Sample
 from mmscore.scoring import score_replies
-from mmscore.verdicts import Contract, Labels, Rating, VerdictError, combine, read_verdict
 
 AB = Labels({"A": 1.0, "B": 0.0})
 CONTRACTS: dict[str, Contract] = {
@@ -219,11 +219,11 @@ def judged(row: dict[str, Any]) -> tuple[dict[str, Any], list[Scripted]]:
         }
     )
     judges = [Judge(n, n, {}, c) for n, c in zip(names, clients, strict=True)]  # type: ignore[arg-type]
-    panel = judging.Panel(config, benchmark, judges, None, None, print)
-    panel._probed = True
+    asked = panel.Panel(config, benchmark, judges, None, None, print)
+    asked._probed = True
     choices = ("CT", "MRI", "X-Ray", "PET") if given["task"] == "general_vmcq" else ()
     sample = Sample("q", "s", (), given["target"] or None, choices)
-    asking = panel if config.asks else None
+    asking = asked if config.asks else None
     return score_record(benchmark, sample, 0, given["prediction"], str, asking), clients
 
 

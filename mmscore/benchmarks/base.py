@@ -50,7 +50,7 @@ class Options:
         prompt_template: Replaces the benchmark's own template.
         system: A system message put first.
         media_root: Where relative media paths start.
-        extra: Options only this benchmark knows.
+        extra: Options only this benchmark knows, as `Benchmark.extra` names them.
     """
 
     subsets: tuple[str, ...] = ()
@@ -98,7 +98,10 @@ class Benchmark:
         samples: All samples in order; called once to survey and once to run.
         parse: Reads the answer out of a reply.
         score: Metric name -> value in 0..1; empty where the sample cannot be scored.
+        extra: The names of options that only this benchmark knows.
         file: The Python file it is defined in, if it is the user's own.
+        understood: Whether a column of the user's own file means something; None where the data
+            are published ones.
     """
 
     name: str
@@ -114,4 +117,6 @@ class Benchmark:
     samples: Callable[[Files, Options], Iterator[Sample]]
     parse: Callable[[str, Sample], Extracted]
     score: Callable[[str | None, Sample], Mapping[str, float]]
+    extra: tuple[str, ...] = ()
     file: Path | None = None
+    understood: Callable[[str], bool] | None = None

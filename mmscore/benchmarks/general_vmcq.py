@@ -11,10 +11,7 @@ answers and compares sets, and `language` `zh` asks in Chinese.
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -23,6 +20,7 @@ from mmscore.answers import read_choice
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
 from mmscore.errors import ConfigError, DataError
+from mmscore.literals import LONGEST, read_literal
 from mmscore.placeholders import MEDIA_COLUMNS, columns_of, cut, is_media_column, parts_of
 from mmscore.prompts import (
     CHOICE_TEMPLATES,
@@ -32,14 +30,11 @@ from mmscore.prompts import (
     template_language,
 )
 from mmscore.records import Extracted, Message, Sample
+from mmscore.rows import missing_column, require_columns
 from mmscore.sources import Roots
 from mmscore.wording import shown, text_of, what
 
 SPLIT = "val"
-EXTRA = frozenset({"strict", "split", "multiple", "language"})
-
-LONGEST_LITERAL = 1 << 18
-"""Characters of a Python literal that are read; JSON has no such limit."""
 
 LETTERS = choice_labels(26)
 
@@ -54,12 +49,9 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """Yield the records of each subset, in file order.
 
     Raises:
-        ConfigError: An option is unknown or has no such value.
+        ConfigError: The option `language` has no such value.
         DataError: A file is missing or damaged; with the option `strict`, a record is bad.
     """
-    unknown = sorted(options.extra.keys() - EXTRA)
-    if unknown:
-        raise ConfigError(f"`general_vmcq` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
     language = options.extra.get("language", "en")
     if language not in ("en", "zh"):
         raise ConfigError(f"language is {shown(language)}, expected en or zh")
@@ -95,9 +87,8 @@ def draft(
     """
     media = columns_of(record)
     options = read_options(record)
-    for name in ("question", "answer"):
-        if name not in record:
-            raise DataError(f"no column `{name}`")
+    if "question" not in record or "answer" not in record:
+        require_columns(("question", "answer"), record, "the record")
     if not "".join(options).isascii():
         for label, option in zip(choice_labels(len(options)), options, strict=True):
             text_of(option, f"option {label}")
@@ -107,21 +98,19 @@ def draft(
     multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
     target, unscored = only_answer(answers)
-    doubts = [*_option_doubts(options)]
+    if len(answers) > 1:
+        unscored = [f"{sentence} (--multiple compares sets)" for sentence in unscored]
+    doubts = _option_doubts(options)
     try:
         labels = right_labels(answers, options, multiple=multiple)
         if multiple and labels:
             target, unscored = "".join(labels), []
     except DataError as error:
         doubts.append(error)
-    warnings = [f"no medium for {name}, so it is left out" for name in dropped]
+    if dropped:
+        unscored = [*(f"no medium for {name}, so it is left out" for name in dropped), *unscored]
     return Draft(
-        (Message("user", parts),),
-        target,
-        tuple(options),
-        facts,
-        tuple(doubts),
-        (*warnings, *unscored),
+        (Message("user", parts),), target, tuple(options), facts, tuple(doubts), tuple(unscored)
     )
 
 
@@ -151,7 +140,8 @@ def _lettered(record: Mapping[str, Any]) -> list[str]:
     filled = [letter for letter in LETTERS if record.get(letter) not in (None, "")]
     if not filled:
         raise DataError(
-            "no options: neither a column `options` nor columns `A`, `B` ... are filled"
+            "no options: neither a column `options` nor columns `A`, `B` ... are filled",
+            hint=None if "options" in record else missing_column("options", record, "").hint,
         )
     expected = list(LETTERS[: len(filled)])
     if filled != expected:
@@ -162,25 +152,14 @@ def _lettered(record: Mapping[str, Any]) -> list[str]:
 
 def _list_of_text(text: str) -> list[Any]:
     try:
-        value = json.loads(text)
-        if isinstance(value, list):
-            return value
-    except (ValueError, RecursionError):
-        pass
-    if len(text) > LONGEST_LITERAL:
-        raise DataError(
-            f"`options` is text of {len(text)} characters that is no JSON list, "
-            f"expected at most {LONGEST_LITERAL}"
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape in the user's text is no news
-            value = ast.literal_eval(text)
+        value: Any = read_literal(text)
         items = list(value)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except (ValueError, TypeError):
+        hint = 'write ["first", "second"], or use columns A, B, C ...'
+        if len(text) > LONGEST:
+            hint = f"a Python list of {len(text)} characters must be written in JSON"
         raise DataError(
-            f"`options` {shown(text)} is neither a JSON list nor a Python list",
-            hint='write ["first", "second"], or use columns A, B, C ...',
+            f"`options` {shown(text)} is neither a JSON list nor a Python list", hint=hint
         ) from None
     if isinstance(value, set) and len(items) > 1:
         raise DataError(f"`options` {shown(text)} is a set, which has no order")
@@ -198,17 +177,17 @@ def _written(item: object) -> str:
         ) from None
 
 
-def _option_doubts(options: Sequence[str]) -> Iterator[DataError]:
+def _option_doubts(options: Sequence[str]) -> list[DataError]:
+    doubts = []
     if len(options) < 2:
         number = "1 option" if options else "0 options"
-        yield DataError(f"`options` has {number}, expected at least 2")
-    if all(map(str.strip, options)):
-        return
-    for label, option in zip(choice_labels(len(options)), options, strict=True):
-        if not option.strip():
-            yield DataError(
-                f"option {label} is empty", hint="look for a doubled or trailing comma in `options`"
-            )
+        doubts.append(DataError(f"`options` has {number}, expected at least 2"))
+    if not all(map(str.strip, options)):
+        hint = "look for a doubled or trailing comma in `options`"
+        for label, option in zip(choice_labels(len(options)), options, strict=True):
+            if not option.strip():
+                doubts.append(DataError(f"option {label} is empty", hint=hint))
+    return doubts
 
 
 # --- answers -----------------------------------------------------------------------------------
@@ -258,7 +237,7 @@ def _no_label(name: str, options: Sequence[str], labels: Sequence[str]) -> DataE
             )
     return DataError(
         f"`answer` {shown(name)} is no label of the {len(options)} options ({span})",
-        hint="answers are labels: A to Z, then 1, 2, 3 ...; several need the option `multiple`",
+        hint="answers are labels: A to Z, then 1, 2, 3 ...; several need --multiple",
     )
 
 
@@ -298,7 +277,9 @@ BENCHMARK = Benchmark(
         "multiple zh": choice_template(multiple=True, language="zh"),
     },
     scorer="choice-label/1",
+    extra=("strict", "split", "multiple", "language"),
     samples=samples,
     parse=parse,
     score=score,
+    understood=understood,
 )

@@ -28,12 +28,11 @@ from mmscore.placeholders import (
     parts_of,
 )
 from mmscore.records import Extracted, Sample
-from mmscore.rows import Cell, json_with_cells
+from mmscore.rows import Cell, json_with_cells, missing_column
 from mmscore.sources import Roots
 from mmscore.wording import what
 
 SPLIT = "test"
-EXTRA = frozenset({"strict", "split"})
 
 LATE = MEDIA_COLUMNS | {"messages"}
 """The columns whose large cells stay in the data file until they are sent."""
@@ -50,7 +49,7 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """Yield the records of each subset, in file order.
 
     Raises:
-        ConfigError: An option this benchmark has no use for.
+        ConfigError: A prompt template is given, which these questions have no use for.
         DataError: A file is missing or damaged; with the option `strict`, a record is bad.
     """
     if options.prompt_template is not None:
@@ -58,9 +57,6 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
             "`general_vqa` asks the messages as they are and has no prompt template",
             hint="put the words into the messages, or use --system",
         )
-    unknown = sorted(options.extra.keys() - EXTRA)
-    if unknown:
-        raise ConfigError(f"`general_vqa` has no option `{unknown[0]}`, only {sorted(EXTRA)}")
     return own_samples(files, options, SPLIT, draft, LATE)
 
 
@@ -72,7 +68,10 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
     """
     messages = _messages(record)
     doubts: tuple[DataError, ...] = ()
-    if not isinstance(messages, list) or not messages:
+    if "messages" not in record:
+        doubts = (missing_column("messages", record, "the record"),)
+        messages = []
+    elif not isinstance(messages, list) or not messages:
         found = "an empty list" if messages == [] else what(messages)
         doubts = (DataError(f"`messages` is {found}, expected a list of messages"),)
         messages = []
@@ -106,8 +105,8 @@ def _resolved(
     A text of which nothing would be left keeps its placeholders.
     """
     messages = [_with_text(message) for message in messages]
-    texts = [cut(_plain_text(message)) for message in messages]
-    marked = [piece for text in texts if len(text) > 1 for piece in text[:-1]]
+    texts = [_cut(message) for message in messages]
+    marked = [piece for text in texts for piece in text[:-1]]
     if not marked:
         return messages, []
     media = columns_of(record, numbers_of(marked))
@@ -130,12 +129,12 @@ def _with_text(message: Any) -> Any:
     return message
 
 
-def _plain_text(message: Any) -> str:
-    """The text of a user message that is a plain string; placeholders count nowhere else."""
+def _cut(message: Any) -> list[str]:
+    """A user's plain text cut at its placeholders, which count nowhere else; [] without any."""
     if not isinstance(message, dict) or message.get("role") != "user":
-        return ""
+        return []
     content = message.get("content")
-    return content if isinstance(content, str) else ""
+    return cut(content) if isinstance(content, str) and "<" in content else []
 
 
 def parse(reply: str, sample: Sample) -> Extracted:
@@ -163,7 +162,9 @@ BENCHMARK = Benchmark(
     groups=(),
     prompt={},
     scorer="bleu-rouge/1",
+    extra=("strict", "split"),
     samples=samples,
     parse=parse,
     score=score,
+    understood=understood,
 )

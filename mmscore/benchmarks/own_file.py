@@ -30,6 +30,9 @@ SUFFIX = ".py"
 
 HINT = "see `Your own benchmark` in mmscore's README"
 
+RAISED = (Exception, SystemExit)
+"""What a stranger's function may raise: `sys.exit` in one does not end the run in silence."""
+
 
 def load_benchmark(path: Path) -> Benchmark:
     """The `BENCHMARK` that a Python file defines.
@@ -113,8 +116,6 @@ class _Task:
         """Yield a sample for each row; one that `prompt` cannot ask has a problem."""
         if options.prompt_template is not None:
             raise ConfigError(f"`{self.own.name}` has no prompt template, `prompt` writes it")
-        if options.extra:
-            raise ConfigError(f"`{self.own.name}` has no option `{next(iter(options.extra))}`")
         for number, row in enumerate(self._rows(files), 1):
             sample = self._sample(row, number, files, options)
             if not options.subsets or sample.subset in options.subsets:
@@ -123,14 +124,14 @@ class _Task:
     def _rows(self, files: Files) -> Iterator[Mapping[str, Any]]:
         try:
             rows = iter(self.own.load(files))
-        except Exception as error:
+        except RAISED as error:
             self._fail("load", error)
         while True:
             try:
                 row = next(rows)
             except StopIteration:
                 return
-            except Exception as error:
+            except RAISED as error:
                 self._fail("load", error)
             if not isinstance(row, Mapping):
                 raise DataError(f"`load` of `{self.path}` gave {_kind(row)}, expected mappings")
@@ -163,7 +164,7 @@ class _Task:
     def _messages(self, row: Mapping[str, Any], roots: Roots) -> tuple[Message, ...]:
         try:
             asked = self.own.prompt(row)
-        except Exception as error:
+        except RAISED as error:
             raise DataError(self._sentence("prompt", error)) from error
         system = () if self.own.system is None else (Message("system", self.own.system),)
         if isinstance(asked, str | own.Medium):
@@ -179,7 +180,7 @@ class _Task:
         """What the user's `parse` reads out of a reply."""
         try:
             answer = self.own.parse(reply, sample)
-        except Exception as error:
+        except RAISED as error:
             self._fail("parse", error, sample)
         if answer is not None and not isinstance(answer, str):
             raise BenchmarkError(
@@ -192,7 +193,7 @@ class _Task:
         """What the user's `score` gives, each a number from 0 to 1."""
         try:
             found = self.own.score(answer, sample)
-        except Exception as error:
+        except RAISED as error:
             self._fail("score", error, sample)
         if found is None:
             return {}
@@ -216,13 +217,13 @@ class _Task:
             )
         return number
 
-    def _fail(self, name: str, error: Exception, sample: Sample | None = None) -> NoReturn:
+    def _fail(self, name: str, error: BaseException, sample: Sample | None = None) -> NoReturn:
         if isinstance(error, MmscoreError):
             raise error
         where = f" for sample `{sample.id}`" if sample is not None else ""
         raise BenchmarkError(self._sentence(name, error) + where) from error
 
-    def _sentence(self, name: str, error: Exception) -> str:
+    def _sentence(self, name: str, error: BaseException) -> str:
         if isinstance(error, MmscoreError):
             return error.message
         return f"`{name}` of `{self.path}` failed: {_raised(error, self.path)}"

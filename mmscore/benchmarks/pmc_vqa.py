@@ -45,16 +45,16 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     for number, record in enumerate(read(files.path(QUESTIONS))):
         if number == 0:
             require_columns(NEEDED, record, f"`{record.path}`")
-        figure = _text(record, "Figure_path").strip()
+        figure = record.text("Figure_path").strip()
         if not figure:
             raise DataError(f"{record.place} names no figure in `Figure_path`")
         choices = tuple(
-            clean_option(_text(record, column), letter)
+            clean_option(record.text(column), letter)
             for column, letter in zip(CHOICES, LETTERS, strict=True)
         )
         image = ArchiveMember(images, f"{IMAGE_FOLDER}/{figure}")
-        question = choice_prompt(template, _text(record, "Question").strip(), choices)
-        target = _text(record, "Answer_label").strip()
+        question = choice_prompt(template, record.text("Question").strip(), choices)
+        target = record.text("Answer_label").strip()
         yield Sample(
             id=str(number),
             subset=SUBSET,
@@ -74,20 +74,13 @@ def _oddities(record: Row, target: str, choices: tuple[str, ...]) -> Iterator[st
             yield f"{record.place} has no text for the option {letter}"
 
 
-def _text(record: Row, name: str) -> str:
-    value = record[name]
-    if not isinstance(value, str):
-        raise DataError(f"{record.place} has {value!r} as `{name}`, expected a text")
-    return value
-
-
 def parse(reply: str, sample: Sample) -> Extracted:
-    """Read the chosen letter."""
+    """The chosen letter."""
     return read_choice(reply, len(sample.choices) or len(LETTERS))
 
 
 def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
-    """Return accuracy: 1.0 for the right letter; nothing where the target is empty."""
+    """Accuracy: 1.0 for the right letter; nothing where the target is empty."""
     right = match_choice(answer or "", sample.target or "")
     return {} if right is None else {"accuracy": float(right)}
 

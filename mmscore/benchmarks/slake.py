@@ -53,13 +53,13 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
         if options.subsets and subset not in options.subsets:
             continue
         template = options.prompt_template or PROMPTS[str(record["q_lang"])]
-        image = ArchiveMember(images, _member(images, _text(record, "img_name")))
-        question = fill(template, question=_text(record, "question").strip())
+        image = ArchiveMember(images, _member(images, record.text("img_name")))
+        question = fill(template, question=record.text("question").strip())
         yield Sample(
             id=str(record["qid"]),
             subset=subset,
             messages=(Message("user", (Media("image", image), Text(question))),),
-            target=_text(record, "answer").strip(),
+            target=record.text("answer").strip(),
             metadata={name: record[name] for name in FACTS if name in record},
         )
 
@@ -80,20 +80,13 @@ def _subset(record: Row) -> str:
     return subset
 
 
-def _text(record: Row, name: str) -> str:
-    value = record[name]
-    if not isinstance(value, str):
-        raise DataError(f"{record.place} has {value!r} as `{name}`, expected a text")
-    return value
-
-
 def parse(reply: str, sample: Sample) -> Extracted:
-    """Read the answer line; without one the whole reply counts."""
+    """The answer line; without one the whole reply counts."""
     return read_answer_line(reply)
 
 
 def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
-    """Return accuracy: 1.0 where the canonical forms are equal."""
+    """Accuracy: 1.0 where the canonical forms are equal."""
     if sample.target is None:
         return {}
     return {"accuracy": float(normalize_answer(answer) == normalize_answer(sample.target))}

@@ -15,8 +15,8 @@ from string import ascii_uppercase
 from mmscore.answers import read_option
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft
-from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, unscored
-from mmscore.errors import ConfigError, DataError
+from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, understood, unscored
+from mmscore.errors import DataError
 from mmscore.prompts import fill
 from mmscore.records import Extracted, Media, Message, Sample
 from mmscore.rows import Row
@@ -32,11 +32,9 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """Yield the rows of each table, in file order.
 
     Raises:
-        ConfigError: An option this benchmark has no use for.
+        ConfigError: A subset name leads out of the folder.
         DataError: A table is missing, damaged, or lacks a column.
     """
-    if options.extra:
-        raise ConfigError(f"`tsv_mcq` has no option `{next(iter(options.extra))}`")
     read = partial(draft, template=options.prompt_template)
     return tsv_samples(files, options, ("A", "B"), read)
 
@@ -111,4 +109,5 @@ BENCHMARK = Benchmark(
     samples=samples,
     parse=parse,
     score=score,
+    understood=understood,
 )

@@ -10,18 +10,18 @@ with the table.
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from string import ascii_uppercase
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.benchmarks.own_data import Draft, subset_files
 from mmscore.errors import DataError
+from mmscore.literals import read_literal
 from mmscore.placeholders import HTTP
 from mmscore.records import Media, Sample, Text
 from mmscore.rows import Cell, Row, read, require_columns
@@ -31,17 +31,23 @@ from mmscore.wording import shown
 GROUPS = ("category", "l2-category", "split")
 """The columns by which a report is broken down."""
 
+COLUMNS = frozenset(
+    {"index", "question", "answer", "image", "image_path", "hint", *GROUPS, *ascii_uppercase}
+)
+
 POINTER_CHARACTERS = 64
 """An `image` of so many characters or fewer is the index of the row whose image it shows."""
-
-LONGEST_LIST = 1 << 18
-"""Characters of a list of paths that is written as Python writes it; JSON has no such limit."""
 
 _SPLIT = "test"
 _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*([,\]])""")
 
 Content = str | Cell
 """What a cell holds, or where it does."""
+
+
+def understood(column: str) -> bool:
+    """Whether a column of this name means something in such a table."""
+    return column in COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,14 +248,9 @@ def _listed(text: str) -> list[str]:
     if not (text.startswith("[") and text.endswith("]")):
         return [text]
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_literal(text)
+    except ValueError:
         value = None
-    if value is None and len(text) <= LONGEST_LIST:
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            value = None
     if not isinstance(value, list) or not value:
         raise DataError(f"`image_path` {shown(text)} is no path and no list of paths")
     return [str(path) for path in value]

@@ -14,7 +14,7 @@ from functools import partial
 from mmscore.answers import normalize_answer
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft
-from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, unscored
+from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, understood, unscored
 from mmscore.errors import ConfigError
 from mmscore.prompts import fill
 from mmscore.records import Extracted, Media, Message, Sample
@@ -35,12 +35,9 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
     """Yield the rows of each table, in file order.
 
     Raises:
-        ConfigError: An option is unknown or has no such value.
+        ConfigError: The option `match` has no such value.
         DataError: A table is missing, damaged, or lacks a column.
     """
-    unknown = sorted(options.extra.keys() - {"match"})
-    if unknown:
-        raise ConfigError(f"`tsv_vqa` has no option `{unknown[0]}`, only `match`")
     match = options.extra.get("match", "exact")
     if match not in METRICS:
         raise ConfigError(f"`match` is {shown(match)}, expected one of {', '.join(METRICS)}")
@@ -98,7 +95,9 @@ BENCHMARK = Benchmark(
     groups=GROUPS,
     prompt={"en": TEMPLATE},
     scorer="match/1",
+    extra=("match",),
     samples=samples,
     parse=parse,
     score=score,
+    understood=understood,
 )

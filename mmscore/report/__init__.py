@@ -43,17 +43,8 @@ def _html(report: Report, run: Run, thumbnails: Thumbnails) -> Iterable[str]:
     return html_pieces(report, run, thumbnails)
 
 
-_PIECES: Mapping[str, Pieces] = {"json": _json, "csv": _csv, "html": _html}
-
-
-def _whole(pieces: Pieces) -> Callable[[Report, Run, Thumbnails], str]:
-    return lambda report, run, thumbnails: "".join(pieces(report, run, thumbnails))
-
-
-WRITERS: Mapping[str, Callable[[Report, Run, Thumbnails], str]] = {
-    format: _whole(pieces) for format, pieces in _PIECES.items()
-}
-"""Format -> the whole text of `report.<format>`; only HTML shows thumbnails."""
+WRITERS: Mapping[str, Pieces] = {"json": _json, "csv": _csv, "html": _html}
+"""Format -> what makes the text of `report.<format>`; only HTML shows thumbnails."""
 
 
 def write(
@@ -76,5 +67,5 @@ def write(
         StorageError: The file cannot be written; an older one is left as it was.
     """
     path = (directory or run.directory) / f"report.{format}"
-    write_whole(path, _PIECES[format](report, run, thumbnails or {}))
+    write_whole(path, WRITERS[format](report, run, thumbnails or {}))
     return path

@@ -53,7 +53,7 @@ def timing(run: Run) -> dict[str, Any]:
     asked = [line for line in run.lines if line.attempts]
     replied = [line for line in asked if not line.failed]
     attempts = sum(line.attempts for line in asked)
-    seconds = run.info.get("seconds")
+    seconds = run.info.get("seconds") or None  # a killed run had no time to say
     written = usage(run)["completion_tokens"]
     first = (line.first_token_seconds for line in replied)
     return {

@@ -23,7 +23,7 @@ const range = (row) =>
   row.low === null ? "" : `${(row.low * 100).toFixed(1)}–${(row.high * 100).toFixed(1)}%`;
 const count = (value) => value.toLocaleString("en-US");
 
-function bars(rows, pick) {
+function bars(rows, pick, offer = (name) => `Show the samples of ${name}`) {
   const box = make("div", { class: "bars" });
   for (const row of rows) {
     const total = row.name === "OVERALL" ? " total" : "";
@@ -41,7 +41,7 @@ function bars(rows, pick) {
       track.append(whisker);
     }
     const name = pick && !total
-      ? make("button", { class: "link name", type: "button", title: `Show the samples of ${row.name}`, onclick: () => pick(row.name) }, row.name)
+      ? make("button", { class: "link name", type: "button", title: offer(row.name), onclick: () => pick(row.name) }, row.name)
       : make("span", { class: `name${total}`, title: row.name }, row.name);
     box.append(
       name, track, make("span", { class: `value${total}` }, percent(row.shown)),
@@ -81,6 +81,24 @@ function searched(sample) {
   return sample.text;
 }
 
+// What a benchmark says to nearly every sample of a subset, its instructions, tells none apart.
+const linesOf = (sample) => (sample.get("question") || "").split("\n").map((line) => line.trim()).filter(Boolean);
+const opening = (sample, line) => `${sample.get("subset")}\n${line.slice(0, 40)}`;
+const sizes = new Map();
+const shared = new Map();
+const add = (counts, key) => counts.set(key, (counts.get(key) || 0) + 1);
+for (const sample of samples) {
+  add(sizes, sample.get("subset"));
+  for (const key of new Set(linesOf(sample).map((line) => opening(sample, line)))) add(shared, key);
+}
+const common = (sample, line) => shared.get(opening(sample, line)) > 0.9 * sizes.get(sample.get("subset"));
+
+function headline(sample) {
+  const lines = linesOf(sample);
+  const own = lines.filter((line) => !common(sample, line));
+  return own.length ? own.join(" ") : lines[0] || sample.get("id");
+}
+
 const thumbnail = (sample) =>
   sample.get("media").map((one) => thumbnails.get(one.place)).find((uri) => uri) || null;
 const pictured = thumbnails.size > 0;
@@ -90,13 +108,12 @@ function row(sample) {
   const cell = pictured
     ? make("span", { class: "thumb-cell" }, image ? make("img", { class: "thumb", src: image, alt: "", loading: "lazy" }) : "")
     : null;
-  const question = (sample.get("question") || "").trim().split("\n")[0];
   const read = sample.get("extracted") ?? sample.get("error") ?? "";
   const details = make(
     "details", { class: "sample" },
     make(
       "summary", {}, make("span", {}, badge(sample)), cell,
-      make("span", { class: "cut", dir: "auto" }, question || sample.get("id")),
+      make("span", { class: "cut", dir: "auto" }, headline(sample)),
       make("span", { class: "cut", dir: "auto", title: "Reference answer" }, sample.get("target") ?? "—"),
       make("span", { class: "cut", dir: "auto", title: "What was read out of the reply" }, read || "—"),
     ),
@@ -253,6 +270,10 @@ function draw() {
     data.metrics.map((metric) => make("option", { value: metric }, data.labels[metric])),
   );
   select.value = data.primary;
+  const several = data.metrics.length > 1;
+  const choice = new Map(data.metrics.map((metric) => [data.labels[metric], metric]));
+  const overall = data.overall.map((one) => ({ ...one, name: data.labels[one.metric] }));
+  const turn = (name) => { select.value = choice.get(name); show(select.value); };
   const page = document.getElementById("page");
   page.replaceChildren(
     make(
@@ -263,7 +284,10 @@ function draw() {
     ),
     ...data.notes.filter(([name]) => name === "Warning").map(([, text]) => make("p", { class: "warning", role: "note" }, text)),
     make("section", { class: "card" }, list(data.notes.filter(([name]) => name !== "Warning"))),
-    ...(data.metrics.length > 1 ? [make("div", { class: "top wide" }, make("h2", {}, "Scores"), select)] : []),
+    ...(several ? [
+      make("section", { class: "card wide every" }, make("h3", {}, "All metrics"), bars(overall, turn, (name) => `Break down ${name}`)),
+      make("div", { class: "top wide" }, make("h2", {}, "Scores"), select),
+    ] : []),
     grid, sampleCard(),
     make("section", { class: "card wide" }, make("details", {}, make("summary", {}, "How this run was made"),
       make("pre", {}, `\n${JSON.stringify(data.provenance, null, 2)}`))),

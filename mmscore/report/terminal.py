@@ -43,8 +43,10 @@ def table(reports: Sequence[Report], style: Style = Style()) -> str:  # noqa: B0
             line.append(row.category if known else "-")
         line.append(span(row.low, row.high))
         cells.append([clean(cell) for cell in line])
-    drawn = box(head, cells, right=frozenset({"Num"}))
-    return drawn if style.boxes else plain(drawn)
+    if style.boxes:
+        return box(head, cells, right=frozenset({"Num"}))
+    # Before the widths are taken: an arrow that goes would leave a gap.
+    return plain(box(head, [[plain(cell) for cell in row] for row in cells], frozenset({"Num"})))
 
 
 def _table_rows(report: Report) -> Iterator[Row]:
@@ -157,7 +159,7 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
         if first := timing["first_token"]:
             parts.append(f"first token {seconds(first['p50'])} median")
         if timing["output_tokens_per_second"]:
-            parts.append(f"{timing['output_tokens_per_second']:.1f} tokens/s out")
+            parts.append(f"{timing['output_tokens_per_second']:,.1f} tokens/s out")
         yield "Time", " · ".join(parts)
 
 

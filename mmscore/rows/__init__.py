@@ -19,10 +19,10 @@ from pathlib import Path
 from mmscore.errors import DataError
 from mmscore.rows.base import (
     HEAD_BYTES,
-    LATE_BYTES,
     Cell,
     Row,
     Want,
+    missing_column,
     require_columns,
     split_parts,
 )
@@ -32,14 +32,13 @@ from mmscore.rows.tables import read_csv, read_tsv
 
 __all__ = [
     "HEAD_BYTES",
-    "LATE_BYTES",
     "READERS",
     "Cell",
     "Row",
     "json_with_cells",
+    "missing_column",
     "read",
     "require_columns",
-    "require_unique",
     "split_parts",
 ]
 
@@ -66,7 +65,7 @@ def read(
         path: The file.
         columns: Keep only these; from Parquet, only these are read. One that no row can have is
             an error in the formats with a header.
-        late: Columns whose cells become a `Cell` when larger than `LATE_BYTES`.
+        late: Columns whose cells become a `Cell` when larger than `base.LATE_BYTES`.
         skipped: A list that takes one error per bad row (ragged, broken JSON, not an object); bad
             rows are then left out. Without it the first bad row raises.
 
@@ -98,27 +97,3 @@ def _at_least_one(rows: Iterator[Row], path: Path, want: Want) -> Iterator[Row]:
     if count == 0:
         bad = f" (bad rows skipped: {len(want.skipped)})" if want.skipped else ""
         raise DataError(f"0 samples in `{path}`{bad}")
-
-
-def require_unique(rows: Iterable[Row], column: str) -> Iterator[Row]:
-    """The same rows; ends in an error where two hold the same value in a column.
-
-    Raises:
-        DataError: After the last row: the repeated values (five of them) and their rows.
-    """
-    first: dict[str, int] = {}
-    repeated: dict[str, list[int]] = {}
-    path = None
-    for row in rows:
-        path = row.path
-        if column in row:
-            value = str(row[column])
-            if first.setdefault(value, row.number) != row.number:
-                repeated.setdefault(value, [first[value]]).append(row.number)
-        yield row
-    if repeated:
-        listed = "; ".join(
-            f"`{value}` in {', '.join(map(str, numbers[:5]))}"
-            for value, numbers in list(repeated.items())[:5]
-        )
-        raise DataError(f"`{path}` repeats {len(repeated)} values of column `{column}`: {listed}")

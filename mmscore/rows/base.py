@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from mmscore.errors import DataError
+from mmscore.wording import listed, shown
 
 LATE_BYTES = 4096
 """Cells up to this many bytes are always read at once; a handle would not be smaller."""
@@ -40,6 +41,17 @@ class Row(dict[str, object]):
         """The file and the line or row, as errors name them."""
         unit = "line" if self.path.suffix.lower() in LINE_FORMATS else "row"
         return f"`{self.path}` {unit} {self.number}"
+
+    def text(self, column: str) -> str:
+        """The text in a column that the row has.
+
+        Raises:
+            DataError: It holds something else.
+        """
+        value = self[column]
+        if not isinstance(value, str):
+            raise DataError(f"{self.place} has {shown(value)} as `{column}`, expected a text")
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,7 @@ class Want:
 
 
 def require_columns(names: Iterable[str], found: Iterable[str], place: str) -> None:
-    """Nothing, where every name is among those found.
+    """Stop on a column that is missing.
 
     Args:
         names: The needed columns.
@@ -98,17 +110,22 @@ def require_columns(names: Iterable[str], found: Iterable[str], place: str) -> N
         place: The file or row, as the error names it.
 
     Raises:
-        DataError: One is missing; it is named, with the nearest of those found.
+        DataError: It is named, with the nearest of those found.
     """
     found = list(found)
     for name in names:
-        if name in found:
-            continue
-        folded = {other.strip().casefold(): other for other in found}
-        near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
-        hint = f"did you mean `{folded[near[0]]}`?" if near else None
-        columns = ", ".join(f"`{other}`" for other in found) or "none"
-        raise DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
+        if name not in found:
+            raise missing_column(name, found, place)
+
+
+def missing_column(name: str, found: Iterable[str], place: str) -> DataError:
+    """The error that names a missing column, those there are, and of them the nearest."""
+    found = list(found)
+    folded = {other.strip().casefold(): other for other in found}
+    near = difflib.get_close_matches(name.strip().casefold(), folded, n=1, cutoff=0.6)
+    hint = f"did you mean {shown(folded[near[0]])}?" if near else None
+    columns = listed(map(shown, found), 20, mark="") or "none"
+    return DataError(f"{place} has no column `{name}`, found {columns}", hint=hint)
 
 
 PART = re.compile(r"(?P<split>.+)-(?P<part>\d{5})-of-(?P<parts>\d{5})(?:-[0-9a-f]+)?")

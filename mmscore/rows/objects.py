@@ -12,6 +12,7 @@ from typing import Any
 from mmscore.errors import DataError
 from mmscore.rows.base import HEAD_BYTES, LATE_BYTES, Cell, Row, Want
 from mmscore.rows.text import Place, Record, TextFile, load_text
+from mmscore.wording import what
 
 LATE_DEPTH = 8
 """How deep inside a JSON value large strings are looked for; deeper ones are read at once."""
@@ -23,8 +24,8 @@ LARGE_STRING = re.compile(
 
 Between two strings JSON has one of `,:[]{}`, so what fits is one string or the end of one."""
 
-BEGINS_AS_MEDIA = re.compile(r"data:|[A-Za-z0-9+/_-]{64}")
-"""How large strings begin that are left in the file; prose is read at once."""
+BEGINS_AS_MEDIA = re.compile(r"data:|\s*\[|[A-Za-z0-9+/_-]{64}")
+"""How large strings begin that are left in the file, lists in JSON text too; prose is not."""
 
 _MARK = "\x7fcell "
 """With a number, what stands for a string taken out; should a text say so too, all is put back."""
@@ -50,13 +51,15 @@ def _json_value(record: Record) -> object:
     except json.JSONDecodeError as error:
         place = record.place
         at = place.offset + len(text[: error.pos].encode())
-        what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        fault = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         hint = None
-        if what == "extra data" and place.path.suffix.lower() == ".json":
+        if fault == "extra data" and place.path.suffix.lower() == ".json":
             hint = "a file of one object a line is JSON Lines: name it `.jsonl`"
+        if text.startswith("[") and place.path.suffix.lower() == ".jsonl":
+            hint = "a list of objects is JSON: name the file `.json`"
         raise DataError(
             f"`{place.path}` line {place.number + error.lineno - 1} column {error.colno} "
-            f"(byte {at}) is not JSON: {what}",
+            f"(byte {at}) is not JSON: {fault}",
             hint=hint,
         ) from None
     except RecursionError:
@@ -65,20 +68,9 @@ def _json_value(record: Record) -> object:
         raise DataError(f"{record.place.name}: {error}") from None
 
 
-KINDS = {
-    dict: "an object",
-    list: "a list",
-    str: "a string",
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    type(None): "null",
-}
-
-
 def _object(value: object, place: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise DataError(f"{place} holds {KINDS[type(value)]}, expected an object")
+        raise DataError(f"{place} holds {what(value)}, expected an object")
     return value
 
 
@@ -90,9 +82,7 @@ def read_json(path: Path, want: Want) -> Iterator[Row]:
         return
     document = _json_value(record)
     if not isinstance(document, list):
-        raise DataError(
-            f"`{path}` holds {KINDS[type(document)]} at the top, expected a list of objects"
-        )
+        raise DataError(f"`{path}` holds {what(document)} at the top, expected a list of objects")
     for number, value in enumerate(document, 1):
         try:
             values = _object(value, f"`{path}` row {number}")
@@ -117,7 +107,9 @@ def read_jsonl(path: Path, want: Want) -> Iterator[Row]:
             except DataError as error:
                 want.bad_row(error)
                 continue
-            yield Row(_kept(values, want), path, line.number)
+            number = line.number
+            del line  # it may be large, and whoever takes the row may take their time
+            yield Row(values if want.columns is None else _kept(values, want), path, number)
 
 
 def _kept(values: dict[str, object], want: Want) -> dict[str, object]:
@@ -139,7 +131,7 @@ def _with_late(line: Record, want: Want) -> dict[str, object]:
     def is_late(at: tuple[str | int, ...]) -> bool:
         return at[0] in want.late
 
-    lifted = _lifted(line.raw, place.name, left, is_late)
+    lifted = _lifted(line.raw, f"{place.name} column", left, is_late)
     if lifted is not None:
         return _object(lifted, place.name)
     return _left_late(_object(_json_value(line), place.name), place, want)
@@ -157,8 +149,12 @@ def json_with_cells(cell: Cell) -> object:
     def left(start: int, end: int) -> Callable[[], object]:
         return lambda: str(cell.read()).encode()[start:end].decode()
 
-    lifted = _lifted(text.encode(), cell.name, left, lambda _: True)
-    return _parse_json(text) if lifted is None else lifted
+    def written(value: str, at: tuple[str | int, ...]) -> object:
+        load = partial(_follow, lambda: _parse_json(str(cell.read())), at)
+        return Cell(f"{cell.name} at `{_path(at)}`", load, value[:HEAD_BYTES])
+
+    lifted = _lifted(text.encode(), f"{cell.name} at", left, lambda _: True)
+    return _replaced(_parse_json(text), (), _is_large, written) if lifted is None else lifted
 
 
 def _lifted(
@@ -173,7 +169,7 @@ def _lifted(
 
     Args:
         raw: The text.
-        name: Its place in words.
+        name: Its place in words, before a path inside it.
         left: Gives what reads some bytes of the text again.
         is_late: Whether the strings at a path are left; others are put back.
 
@@ -198,7 +194,7 @@ def _lifted(
         if not is_late(at):
             return raw[start:end].decode()
         head = raw[start : min(end, start + HEAD_BYTES)].decode()
-        return Cell(f"{name} column `{_path(at)}`", left(start, end), head)
+        return Cell(f"{name} `{_path(at)}`", left(start, end), head)
 
     try:
         value = _parse_json(b"".join([*pieces, raw[last:]]).decode())
@@ -211,17 +207,18 @@ def _lifted(
 def _left_late(values: dict[str, object], place: Place, want: Want) -> dict[str, object]:
     """The row with a `Cell` for each large string of the late columns that begins like media."""
 
-    def is_large(text: str) -> bool:
-        return len(text) > LATE_BYTES and BEGINS_AS_MEDIA.match(text) is not None
-
     def cell(value: str, at: tuple[str | int, ...]) -> object:
-        name = f"{place.name} column `{_path(at)}`"
-        return Cell(name, partial(_load, place, at), value[:HEAD_BYTES])
+        load = partial(_follow, lambda: _json_value(place.read()), at)
+        return Cell(f"{place.name} column `{_path(at)}`", load, value[:HEAD_BYTES])
 
     return {
-        name: _replaced(value, (name,), is_large, cell) if name in want.late else value
+        name: _replaced(value, (name,), _is_large, cell) if name in want.late else value
         for name, value in values.items()
     }
+
+
+def _is_large(text: str) -> bool:
+    return len(text) > LATE_BYTES and BEGINS_AS_MEDIA.match(text) is not None
 
 
 def _replaced(
@@ -246,8 +243,8 @@ def _path(at: tuple[str | int, ...]) -> str:
     return "".join(steps).removeprefix(".")
 
 
-def _load(place: Place, at: tuple[str | int, ...]) -> object:
-    value: Any = _json_value(place.read())
+def _follow(load: Callable[[], Any], at: tuple[str | int, ...]) -> object:
+    value = load()
     for key in at:
         value = value[key]
     return value

@@ -36,6 +36,8 @@ SWALLOWED_LINES = 100
 QUOTE_HINT = 'write a cell that begins with a quote as """so"" it begins"'
 
 
+CELLS_HINT = 'quote a cell that holds the delimiter or a line end: "a, ""b"", c"'
+
 CLOSING = re.compile(rb'(?:[^"]++|"")*+"')
 """The inside of a quoted cell up to its closing quote."""
 
@@ -57,6 +59,8 @@ class Dialect:
         """The index behind the first quote that opens a cell at or after `at`, -1 if none does."""
         if at == 0 and raw.startswith(b'"'):
             return 1
+        if b'"' not in raw:  # one byte is found ten times faster than two
+            return -1
         found = raw.find(self.opening, at)
         return found if found < 0 else found + len(self.opening)
 
@@ -133,11 +137,14 @@ def _read_table(path: Path, want: Want, dialect: Dialect) -> Iterator[Row]:
         for line in file:
             if _is_blank(line.raw, dialect, len(names)):
                 continue
+            number = line.number
             try:
-                record = _whole(line, file, dialect, len(names))
-                yield Row(_values(record, dialect, names, want), path, line.number)
+                values = _values(_whole(line, file, dialect, len(names)), dialect, names, want)
             except DataError as error:
                 want.bad_row(error)
+                continue
+            del line  # it may be large, and whoever takes the row may take their time
+            yield Row(values, path, number)
 
 
 def _is_blank(raw: bytes, dialect: Dialect, width: int) -> bool:
@@ -160,7 +167,9 @@ def _values(record: Record, dialect: Dialect, names: list[str], want: Want) -> d
     """The row of a record; every cell is text, an empty one is the empty string."""
     cells = dialect.cells(record.raw)
     if len(cells) != len(names):
-        raise DataError(f"{record.place.name} has {len(cells)} cells, expected {len(names)}")
+        raise DataError(
+            f"{record.place.name} has {len(cells)} cells, expected {len(names)}", hint=CELLS_HINT
+        )
     if b"\0" in record.raw:
         at = record.offset + record.raw.index(b"\0")
         raise DataError(f"{record.place.name} holds a NUL byte (byte {at} of the file)")

@@ -11,6 +11,9 @@ from mmscore.errors import DataError
 RECORD_BYTES = 1 << 29
 """The longest record of a text file, 512 MiB; a longer one is a damaged file."""
 
+BUFFER_BYTES = 1 << 18
+"""How much is read at once; long lines are put together of so large pieces."""
+
 BOM = b"\xef\xbb\xbf"
 
 NOT_TEXT = {
@@ -185,16 +188,16 @@ def too_long(path: Path, number: int) -> DataError:
 
 def _open(path: Path) -> BinaryIO:
     """The file, open behind its byte order mark."""
-    with path.open("rb") as file:
-        head = file.read(32)
+    with path.open("rb") as start:
+        head = start.read(32)
     what = next((what for mark, what in NOT_TEXT.items() if head.startswith(mark)), None)
     if what is None and b"\0" in head[:4]:
         what = "UTF-16 text without a byte order mark, or binary data"
     if what is not None:
         raise DataError(f"`{path}` is {what}, expected UTF-8 text", hint="save it as UTF-8")
-    file = path.open("rb")
-    file.seek(len(BOM) if head.startswith(BOM) else 0)
-    return file
+    whole: BinaryIO = path.open("rb", buffering=BUFFER_BYTES)
+    whole.seek(len(BOM) if head.startswith(BOM) else 0)
+    return whole
 
 
 def _stamp(file: BinaryIO) -> tuple[int, int]:

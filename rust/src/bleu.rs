@@ -7,7 +7,7 @@
 //! in `CPython`; the last bit is equal where the two programs run on the same one.
 
 use crate::jieba::{Segmenter, contains_chinese};
-use crate::tokens::Vocabulary;
+use crate::tokens::{Vocabulary, count_common};
 use crate::words::WordTokenizer;
 
 /// BLEU-1 to BLEU-4 of a prediction against its reference.
@@ -64,7 +64,7 @@ impl BleuScorer {
             let [ours, theirs] = &mut self.grams;
             sorted_grams(&self.prediction, order, ours);
             sorted_grams(&self.reference, order, theirs);
-            *found = common(ours, theirs);
+            *found = count_common(ours, theirs);
             if *found == 0 {
                 break;
             }
@@ -103,17 +103,6 @@ fn sorted_grams(tokens: &[u32], order: usize, grams: &mut Vec<u128>) {
             .map(|gram| gram.iter().fold(0, |packed, &token| packed << 32 | u128::from(token))),
     );
     grams.sort_unstable();
-}
-
-/// Size of the intersection of two sorted multisets.
-fn common(ours: &[u128], theirs: &[u128]) -> usize {
-    let mut theirs = theirs.iter().peekable();
-    ours.iter()
-        .filter(|gram| {
-            while theirs.next_if(|other| other < gram).is_some() {}
-            theirs.next_if(|other| other == gram).is_some()
-        })
-        .count()
 }
 
 /// 1 for a prediction longer than its reference, less for a shorter one.

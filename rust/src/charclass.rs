@@ -1,42 +1,10 @@
-//! Character classes as the reference's two regular-expression engines see them.
+//! Character classes and slices as NLTK 3.10.4 sees them.
 //!
-//! Python's own text functions and `re` (`python_*`) and the `regex` module that NLTK 3.10 runs on
-//! (`regex_*`) disagree on white space and on word characters, and both disagree with Rust.
+//! Most of its patterns run on the `regex` module (`regex_*`), some on Python's `re` (`python_*`);
+//! the two disagree on word characters, and both disagree with Rust. What is Python's own, white
+//! space for instance, stands in [`crate::pystr`].
 
 mod tables;
-
-use std::cmp::Ordering;
-
-/// `str.isspace`, `str.split`, `str.strip`, `\s` of `re`: `White_Space` and U+001C..U+001F.
-pub(crate) fn python_space(c: char) -> bool {
-    c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
-}
-
-/// `str.split()`: hands each word between white space to `sink`.
-pub(crate) fn python_split<'a>(text: &'a str, mut sink: impl FnMut(&'a str)) {
-    let mut start = 0;
-    let mut at = 0;
-    while let Some(&byte) = text.as_bytes().get(at) {
-        // All other white space starts with one of these bytes.
-        let space = match byte {
-            b'\t'..=b'\r' | 0x1c..=b' ' => 1,
-            0xC2 | 0xE1..=0xE3 => {
-                char_at(text, at).filter(|&c| python_space(c)).map_or(0, char::len_utf8)
-            }
-            _ => 0,
-        };
-        if space > 0 {
-            if start < at {
-                sink(slice(text, start, at));
-            }
-            start = at + space;
-        }
-        at += space.max(1);
-    }
-    if start < at {
-        sink(slice(text, start, at));
-    }
-}
 
 /// `\w` of `re`: `str.isalnum` or the underscore, so marks and circled letters are out.
 pub(crate) fn python_word(c: char) -> bool {
@@ -80,17 +48,8 @@ pub(crate) fn regex_decimal(c: char) -> bool {
 
 fn in_ranges(c: char, ranges: &[(u32, u32)]) -> bool {
     let code = u32::from(c);
-    ranges
-        .binary_search_by(|&(first, last)| {
-            if last < code {
-                Ordering::Less
-            } else if first > code {
-                Ordering::Greater
-            } else {
-                Ordering::Equal
-            }
-        })
-        .is_ok()
+    let begun = ranges.partition_point(|&(first, _)| first <= code);
+    begun.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|&(_, last)| code <= last)
 }
 
 /// The character that starts at a byte position, if there is one.

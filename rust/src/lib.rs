@@ -11,6 +11,7 @@ pub mod bleu;
 mod charclass;
 pub mod choice;
 pub mod error;
+mod fields;
 pub mod jieba;
 mod lcs;
 pub mod media;

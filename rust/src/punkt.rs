@@ -9,9 +9,8 @@ mod lexicon;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::charclass::{
-    char_at, python_lower, python_space, regex_decimal, regex_space, regex_word, slice,
-};
+use crate::charclass::{char_at, python_lower, regex_decimal, regex_space, regex_word, slice};
+use crate::pystr;
 use lexicon::{ABBREVIATION, LOWER, LOWER_FIRST, Lexicon, STARTER, UPPER, UPPER_INSIDE};
 
 /// What a token made only of digits, separators and signs is looked up as.
@@ -73,7 +72,7 @@ fn slices(text: &str) -> Vec<Range<usize>> {
     if let Some(candidate) = &previous {
         cut(candidate, &mut start);
     }
-    found.push(start..text.trim_end_matches(python_space).len());
+    found.push(start..text.trim_end_matches(pystr::is_space).len());
     found
 }
 
@@ -137,7 +136,7 @@ fn closing_punctuation(sentence: &str) -> Option<(usize, usize)> {
 fn contains_break(context: &str) -> bool {
     let lexicon = Lexicon::english();
     let mut previous: Option<Token> = None;
-    for line in context.split('\n').filter(|line| !line.trim_matches(python_space).is_empty()) {
+    for line in context.split('\n').filter(|line| !line.trim_matches(pystr::is_space).is_empty()) {
         let mut at = 0;
         while let Some(range) = next_token(line, at) {
             at = range.end;

@@ -5,10 +5,11 @@
 //! longest common subsequence runs over the whole texts, and F has `1e-8` in its denominator, so a
 //! perfect F is 0.999999995. A text with a Chinese character is cut by jieba, any other at white space.
 
-use crate::charclass::{char_at, python_space, python_split, slice};
+use crate::charclass::{char_at, slice};
 use crate::jieba::{Segmenter, contains_chinese};
 use crate::lcs;
-use crate::tokens::Vocabulary;
+use crate::pystr;
+use crate::tokens::{Vocabulary, count_common};
 
 /// Recall, precision and their harmonic mean, each from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -76,15 +77,7 @@ impl RougeScorer {
         let [ours, theirs] = &mut self.grams;
         distinct_grams(&self.prediction, order, ours);
         distinct_grams(&self.reference, order, theirs);
-        let mut others = theirs.iter().peekable();
-        let shared = ours
-            .iter()
-            .filter(|gram| {
-                while others.next_if(|other| other < gram).is_some() {}
-                others.peek() == Some(gram)
-            })
-            .count();
-        Agreement::new(shared, ours.len(), theirs.len())
+        Agreement::new(count_common(ours, theirs), ours.len(), theirs.len())
     }
 }
 
@@ -143,10 +136,10 @@ fn distinct_grams(tokens: &[u32], order: usize, grams: &mut Vec<u64>) {
 /// The text's lines, cut at white space; a blank line that is not empty is one empty token.
 fn tokens(text: &str, push: &mut impl FnMut(&str)) {
     let broken = with_line_breaks(text);
-    let text = broken.as_deref().unwrap_or(text).trim_end_matches(python_space);
+    let text = broken.as_deref().unwrap_or(text).trim_end_matches(pystr::is_space);
     for line in text.split('\n').filter(|line| !line.is_empty()) {
         let mut blank = true;
-        python_split(line, |word| {
+        pystr::split(line, |word| {
             blank = false;
             push(word);
         });

@@ -1,4 +1,4 @@
-//! Numbers for tokens, so that the metrics compare and sort integers.
+//! Numbers for tokens, so that the metrics compare, sort and count integers.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -103,6 +103,17 @@ impl Vocabulary {
         }
         mix(hash, words.remainder().iter().fold(0, |word, &byte| word << 8 | u64::from(byte)))
     }
+}
+
+/// Size of the intersection of two sorted multisets.
+pub(crate) fn count_common<T: Ord>(ours: &[T], theirs: &[T]) -> usize {
+    let mut theirs = theirs.iter().peekable();
+    ours.iter()
+        .filter(|ours| {
+            while theirs.next_if(|theirs| theirs < ours).is_some() {}
+            theirs.next_if(|theirs| theirs == ours).is_some()
+        })
+        .count()
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 mod contractions;
 mod steps;
 
-use crate::charclass::python_split;
 use crate::punkt;
+use crate::pystr;
 
 /// The tokens of a text: words, numbers, punctuation.
 ///
@@ -40,7 +40,7 @@ impl WordTokenizer {
             self.text.clear();
             self.text.push_str(text.get(sentence).unwrap_or_default());
             self.space_out();
-            python_split(&self.text, &mut sink);
+            pystr::split(&self.text, &mut sink);
         }
     }
 

@@ -11,7 +11,6 @@
 //! one name wins, a name is UTF-8 when flag bit 11 says so and code page 437 otherwise, and is cut
 //! at NUL.
 
-mod bytes;
 mod directory;
 mod fault;
 mod file;

@@ -15,7 +15,7 @@ from support import ROOT, run_cli
 from mmscore.benchmarks import BENCHMARKS, count_qa
 from mmscore.benchmarks.base import Options
 from mmscore.errors import DataError
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.records import Media, Sample, Text
 
 SAMPLES = ROOT / "data" / "samples" / "count_qa"
@@ -102,6 +102,13 @@ def test_files_of_the_split_come_in_order_and_rows_count_on(tmp_path: Path) -> N
     assert len(samples(tmp_path / "data" / "test-00000-of-00002.parquet")) == 2
 
 
+def test_a_part_that_is_missing_is_named_unless_one_file_is_meant(tmp_path: Path) -> None:
+    table(tmp_path, row(), name="test-00001-of-00002")
+    with pytest.raises(DataError, match="1 of 2 parts of split `test`, part 00000 is missing"):
+        samples(tmp_path)
+    assert len(samples(tmp_path / "data" / "test-00001-of-00002.parquet")) == 1
+
+
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -122,6 +129,13 @@ def test_a_bad_row_is_named(tmp_path: Path, bad: dict[str, Any], words: list[str
         samples(tmp_path)
     for word in words:
         assert word in caught.value.message
+
+
+def test_a_table_of_another_name_is_read_where_there_are_no_parts(tmp_path: Path) -> None:
+    table(tmp_path, row(), name="test-mine")
+    assert len(samples(tmp_path)) == 1
+    table(tmp_path, row(), name="test-00000-of-00001")
+    assert len(samples(tmp_path)) == 1, "and not beside the parts"
 
 
 def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:

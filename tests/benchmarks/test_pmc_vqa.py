@@ -16,7 +16,7 @@ from support import ROOT, run_cli
 from mmscore.benchmarks import pmc_vqa
 from mmscore.benchmarks.base import Options
 from mmscore.errors import DataError
-from mmscore.hub import locate
+from mmscore.hub.files import locate
 from mmscore.prompts import choice_prompt
 from mmscore.records import Media, Sample, Text
 

@@ -1,16 +1,16 @@
-//! A look at an image's structure: dimensions, end mark, orientation. Nothing is decoded.
+//! A look at an image's structure: dimensions, pixel format, end mark. Nothing is decoded.
+
+use crate::fields::{u16_be, u16_le, u32_be, u32_le};
 
 /// What an image's structure says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// In pixels, as stored (before any orientation).
+    /// In pixels, as stored (before any EXIF orientation).
     pub width: u32,
     /// In pixels, as stored.
     pub height: u32,
     /// Whether the end mark is there; a file that was cut short has none.
     pub complete: bool,
-    /// EXIF orientation, 1 (upright) to 8; 1 where nothing is said.
-    pub orientation: u8,
     /// Bits of one channel of one pixel.
     pub bits: u8,
     /// Channels of a pixel, alpha included: 1 grey or palette, 3 colour, 4 colour and alpha or CMYK.
@@ -20,10 +20,9 @@ pub struct Look {
 }
 
 impl Look {
-    /// An upright image of eight bits a channel.
+    /// An opaque image of eight bits a channel, its end not seen yet.
     fn of(width: u32, height: u32, channels: u8) -> Self {
-        let (complete, orientation, bits, transparent) = (false, 1, 8, false);
-        Self { width, height, complete, orientation, bits, channels, transparent }
+        Self { width, height, complete: false, bits: 8, channels, transparent: false }
     }
 }
 
@@ -46,15 +45,12 @@ pub fn look(bytes: &[u8]) -> Option<Look> {
 fn jpeg(bytes: &[u8]) -> Option<Look> {
     let mut at = 2;
     let mut frame = None;
-    let mut orientation = None;
-    let finish = |frame: Option<Look>, complete, orientation: Option<u8>| {
-        Some(Look { complete, orientation: orientation.unwrap_or(1), ..frame? })
-    };
+    let finish = |frame: Option<Look>, complete| Some(Look { complete, ..frame? });
     loop {
         let marker = next_marker(bytes, &mut at);
-        let segment = at.checked_add(2).zip(be16(bytes, at));
+        let segment = at.checked_add(2).zip(u16_be(bytes, at));
         let Some((marker, (start, length))) = marker.zip(segment) else {
-            return finish(frame, false, orientation);
+            return finish(frame, false);
         };
         let end = at + usize::from(length.max(2));
         let body = bytes.get(start..end.min(bytes.len())).unwrap_or_default();
@@ -63,11 +59,8 @@ fn jpeg(bytes: &[u8]) -> Option<Look> {
             0xc0..=0xcf if ![0xc4, 0xc8, 0xcc].contains(&marker) => {
                 frame = jpeg_frame(body).or(frame);
             }
-            0xe1 => orientation = orientation.or_else(|| exif_orientation(body)),
-            0xda => {
-                return finish(frame, scan_ends(bytes.get(end..).unwrap_or_default()), orientation);
-            }
-            0xd9 => return finish(frame, true, orientation),
+            0xda => return finish(frame, scan_ends(bytes.get(end..).unwrap_or_default())),
+            0xd9 => return finish(frame, true),
             _ => {}
         }
         at = end;
@@ -76,7 +69,7 @@ fn jpeg(bytes: &[u8]) -> Option<Look> {
 
 fn jpeg_frame(body: &[u8]) -> Option<Look> {
     let (bits, channels) = (*body.first()?, *body.get(5)?);
-    Some(Look { bits, ..Look::of(be16(body, 3)?.into(), be16(body, 1)?.into(), channels) })
+    Some(Look { bits, ..Look::of(u16_be(body, 3)?.into(), u16_be(body, 1)?.into(), channels) })
 }
 
 /// The marker at or after `at`, with `at` moved behind it.
@@ -105,36 +98,10 @@ fn scan_ends(data: &[u8]) -> bool {
         if marker == 0xd9 {
             return true;
         }
-        let Some(length) = be16(data, at) else { return false };
+        let Some(length) = u16_be(data, at) else { return false };
         at += usize::from(length.max(2));
     }
     false
-}
-
-/// The orientation in an APP1 segment; unreadable EXIF says nothing.
-fn exif_orientation(segment: &[u8]) -> Option<u8> {
-    tiff_orientation(segment.strip_prefix(b"Exif\0")?.get(1..)?)
-}
-
-fn tiff_orientation(tiff: &[u8]) -> Option<u8> {
-    const ORIENTATION: u16 = 0x0112;
-    let big = match tiff.get(..2)? {
-        b"MM" => true,
-        b"II" => false,
-        _ => return None,
-    };
-    let short = |at: usize| {
-        let pair = *tiff.get(at..)?.first_chunk()?;
-        Some(if big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) })
-    };
-    let four = *tiff.get(4..)?.first_chunk()?;
-    let start = if big { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) } as usize;
-    let count = usize::from(short(start)?);
-    let entry = (0..count).map(|number| start + 2 + 12 * number);
-    let mut found =
-        entry.take_while(|&at| at < tiff.len()).filter(|&at| short(at) == Some(ORIENTATION));
-    let value = short(found.next()? + 8)?;
-    u8::try_from(value).ok().filter(|value| (1..=8).contains(value))
 }
 
 fn png(bytes: &[u8]) -> Option<Look> {
@@ -149,19 +116,15 @@ fn png(bytes: &[u8]) -> Option<Look> {
         2 => 3,
         _ => 4,
     };
-    let mut look = Look::of(be32(bytes, 16)?, be32(bytes, 20)?, channels);
+    let mut look = Look::of(u32_be(bytes, 16)?, u32_be(bytes, 20)?, channels);
     look.bits = *bytes.get(24)?;
     look.transparent = colour & 4 != 0;
     let mut at = 8_usize;
-    while let Some((length, kind)) = be32(bytes, at).zip(bytes.get(at + 4..at + 8)) {
+    while let Some((length, kind)) = u32_be(bytes, at).zip(bytes.get(at + 4..at + 8)) {
         // A chunk is its length, its kind, the data and a checksum.
         let end = at + 12 + length as usize;
         if end > bytes.len() {
             break;
-        }
-        if kind == b"eXIf" {
-            let found = bytes.get(at + 8..end - 4).and_then(tiff_orientation);
-            look.orientation = found.unwrap_or(look.orientation);
         }
         look.transparent |= kind == b"tRNS";
         if kind == b"IEND" {
@@ -174,19 +137,21 @@ fn png(bytes: &[u8]) -> Option<Look> {
 }
 
 fn gif(bytes: &[u8]) -> Option<Look> {
-    let (width, height) = (le16(bytes, 6)?.into(), le16(bytes, 8)?.into());
+    let (width, height) = (u16_le(bytes, 6)?.into(), u16_le(bytes, 8)?.into());
     // Padding after the trailer is common and harmless.
     let last = bytes.iter().rev().find(|&&byte| byte != 0);
     Some(Look { complete: last == Some(&b';'), ..Look::of(width, height, 1) })
 }
 
 fn webp(bytes: &[u8]) -> Option<Look> {
-    let announced = u64::from(le32(bytes, 4)?) + 8;
-    let plus_one = |at| Some((le32(bytes, at)? & 0x00ff_ffff) + 1);
+    let announced = u64::from(u32_le(bytes, 4)?) + 8;
+    let plus_one = |at| Some((u32_le(bytes, at)? & 0x00ff_ffff) + 1);
     let (width, height) = match bytes.get(8..16)? {
-        b"WEBPVP8 " => (u32::from(le16(bytes, 26)? & 0x3fff), u32::from(le16(bytes, 28)? & 0x3fff)),
+        b"WEBPVP8 " => {
+            (u32::from(u16_le(bytes, 26)? & 0x3fff), u32::from(u16_le(bytes, 28)? & 0x3fff))
+        }
         b"WEBPVP8L" => {
-            let bits = le32(bytes, 21)?;
+            let bits = u32_le(bytes, 21)?;
             ((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1)
         }
         b"WEBPVP8X" => (plus_one(24)?, plus_one(27).or_else(|| last_three(bytes, 27))?),
@@ -202,29 +167,13 @@ fn last_three(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 fn bmp(bytes: &[u8]) -> Option<Look> {
-    let announced = le32(bytes, 2)? as usize;
-    let old_header = le32(bytes, 14)? == 12;
+    let announced = u32_le(bytes, 2)? as usize;
+    let old_header = u32_le(bytes, 14)? == 12;
     let (width, height) = if old_header {
-        (le16(bytes, 18)?.into(), le16(bytes, 20)?.into())
+        (u16_le(bytes, 18)?.into(), u16_le(bytes, 20)?.into())
     } else {
         // A negative height means that the rows go from top to bottom.
-        (le32(bytes, 18)?, le32(bytes, 22)?.cast_signed().unsigned_abs())
+        (u32_le(bytes, 18)?, u32_le(bytes, 22)?.cast_signed().unsigned_abs())
     };
     Some(Look { complete: bytes.len() >= announced, ..Look::of(width, height, 3) })
-}
-
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn be32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn le16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn le32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }

@@ -6,6 +6,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::fields::{u32_be, u32_le};
+
 /// `filetype` looks no further.
 const LOOKED_AT: usize = 8192;
 
@@ -233,13 +235,12 @@ fn archive(head: &[u8]) -> Option<&'static str> {
 /// Whether a Zstandard frame follows, after any number of skippable frames.
 fn is_zstd(mut head: &[u8]) -> bool {
     const SKIPPABLE: RangeInclusive<u32> = 0x184D_2A50..=0x184D_2A5F;
-    let word = |bytes: &[u8], at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     loop {
         if matches!(head, [0x22..=0x28, 0xb5, 0x2f, 0xfd, ..]) {
             return true;
         }
-        let skippable = word(head, 0).is_some_and(|magic| SKIPPABLE.contains(&magic));
-        let length = word(head, 4).filter(|_| skippable);
+        let skippable = u32_le(head, 0).is_some_and(|magic| SKIPPABLE.contains(&magic));
+        let length = u32_le(head, 4).filter(|_| skippable);
         let rest = length.and_then(|length| head.get(8..)?.get(length as usize..));
         match rest {
             Some(rest) => head = rest,
@@ -254,11 +255,11 @@ fn is_animated_png(head: &[u8]) -> bool {
         return false;
     }
     let mut at = 8;
-    while let Some(length) = head.get(at..).and_then(|rest| rest.first_chunk()) {
+    while let Some(length) = u32_be(head, at) {
         match head.get(at + 4..at + 8) {
             Some(b"acTL") => return true,
             None | Some(b"IDAT" | b"IEND") => return false,
-            Some(_) => at += 12 + u32::from_be_bytes(*length) as usize,
+            Some(_) => at += 12 + length as usize,
         }
     }
     false
@@ -266,7 +267,7 @@ fn is_animated_png(head: &[u8]) -> bool {
 
 /// The major brand of an ISO base media file and the rest of its `ftyp` box: the compatible brands.
 fn brands(head: &[u8]) -> Option<(&[u8], impl Iterator<Item = &[u8]>)> {
-    let length = u32::from_be_bytes(*head.first_chunk()?) as usize;
+    let length = u32_be(head, 0)? as usize;
     if head.len() < 16 || !has(head, 4, b"ftyp") || head.len() < length {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Archives, media types and data URIs for Python.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -23,18 +23,6 @@ fn filled(
 fn size_of(directory: &Directory, index: usize) -> Result<usize> {
     // A size beyond usize is beyond every limit too, and refused by `span`.
     Ok(usize::try_from(directory.member(index)?.size).unwrap_or(usize::MAX))
-}
-
-/// The member's bytes as a data URI; the type is sniffed where none is given.
-fn member_uri(
-    directory: &Directory,
-    index: usize,
-    span: &[u8],
-    mime: Option<&str>,
-) -> Result<Vec<u8>> {
-    let bytes = directory.decode(index, span)?;
-    let mime = mime.or_else(|| media::sniff(&bytes)).unwrap_or("application/octet-stream");
-    Ok(media::data_uri(mime, &bytes))
 }
 
 #[pyclass(frozen, module = "mmscore._core")]
@@ -78,19 +66,6 @@ impl Zip {
         let directory = self.zip.directory();
         filled(py, size_of(directory, index)?, |out| directory.decode_into(index, &span, out))
     }
-
-    #[pyo3(signature = (index, mime=None))]
-    fn data_uri<'py>(
-        &self,
-        py: Python<'py>,
-        index: usize,
-        mime: Option<&str>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let uri = py.detach(|| {
-            member_uri(self.zip.directory(), index, &self.zip.read_span(index)?, mime)
-        })?;
-        Ok(PyBytes::new(py, &uri))
-    }
 }
 
 #[pyclass(frozen, module = "mmscore._core")]
@@ -114,13 +89,13 @@ impl ZipOpening {
         let directory = py.detach(|| {
             self.opening.lock().unwrap_or_else(PoisonError::into_inner).feed(data.to_vec())
         })?;
-        Ok(directory.map(|directory| ZipDirectory { directory: Arc::new(directory) }))
+        Ok(directory.map(|directory| ZipDirectory { directory }))
     }
 }
 
 #[pyclass(frozen, module = "mmscore._core")]
 pub(super) struct ZipDirectory {
-    directory: Arc<Directory>,
+    directory: Directory,
 }
 
 #[pymethods]
@@ -172,7 +147,6 @@ pub(super) struct Look {
     width: u32,
     height: u32,
     complete: bool,
-    orientation: u8,
     bits: u8,
     channels: u8,
     transparent: bool,
@@ -192,7 +166,6 @@ pub(super) fn look(py: Python<'_>, data: &[u8]) -> Option<Look> {
         width: seen.width,
         height: seen.height,
         complete: seen.complete,
-        orientation: seen.orientation,
         bits: seen.bits,
         channels: seen.channels,
         transparent: seen.transparent,

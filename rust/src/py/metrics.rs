@@ -1,11 +1,10 @@
 //! Text metrics for Python.
 
-use std::borrow::Cow;
-
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use super::text::{text, texts};
 use crate::bleu::BleuScorer;
 use crate::rouge::{Rouge, RougeScorer};
 use crate::{jieba, words};
@@ -61,13 +60,13 @@ pub(super) fn rouge_list(
 /// NLTK's tokens of a text.
 #[pyfunction]
 pub(super) fn word_tokenize(text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
-    Ok(words::word_tokenize(&self::text(text)?))
+    Ok(words::word_tokenize(&super::text::text(text)?))
 }
 
 /// jieba's words of a text.
 #[pyfunction]
 pub(super) fn jieba_cut(text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
-    Ok(jieba::cut(&self::text(text)?).into_iter().map(str::to_owned).collect())
+    Ok(jieba::cut(&super::text::text(text)?).into_iter().map(str::to_owned).collect())
 }
 
 fn score_pairs<T: Send>(
@@ -95,22 +94,6 @@ fn score_pairs<T: Send>(
         py.check_signals()?;
     }
     Ok(scores)
-}
-
-fn texts<'a>(strings: &'a [Bound<'_, PyString>]) -> PyResult<Vec<Cow<'a, str>>> {
-    strings.iter().map(text).collect()
-}
-
-/// A Python string's text; a lone surrogate, which has no UTF-8, reads as U+FFFD.
-fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
-    if let Ok(text) = string.to_str() {
-        return Ok(Cow::Borrowed(text));
-    }
-    let units = string.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
-    let units: Vec<u8> = units.extract()?;
-    let units =
-        units.chunks_exact(2).filter_map(|unit| Some(u16::from_le_bytes(unit.try_into().ok()?)));
-    Ok(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 fn flat(score: &Rouge) -> RougeScores {

@@ -16,22 +16,19 @@ type Pairs<'py> = Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>;
 type Row<'py, Extracted, Accuracy> = (Extracted, Bound<'py, PyString>, Accuracy);
 
 /// The characters of a Python string; a lone surrogate, which has no UTF-8, counts as U+FFFD.
-fn text<'s>(string: &'s Bound<'_, PyString>) -> PyResult<Cow<'s, str>> {
+///
+/// Two that make a pair count as its character, as in the files that a run writes.
+pub(super) fn text<'s>(string: &'s Bound<'_, PyString>) -> PyResult<Cow<'s, str>> {
     if let Ok(text) = string.to_str() {
         return Ok(text.into());
     }
-    let encoded = string.call_method1("encode", ("utf-8", "surrogatepass"))?;
-    let mut bytes = encoded.cast_into::<PyBytes>()?.as_bytes().to_vec();
-    for place in 0..bytes.len() {
-        // In valid UTF-8, ED is never followed by A0 and above; a surrogate is.
-        if let Some(surrogate @ [0xED, 0xA0..=0xBF, _]) = bytes.get_mut(place..place + 3) {
-            surrogate.copy_from_slice("\u{FFFD}".as_bytes());
-        }
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned().into())
+    let encoded = string.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
+    let (units, _) = encoded.cast::<PyBytes>()?.as_bytes().as_chunks::<2>();
+    let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+    Ok(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
-fn texts<'s>(strings: &'s [Bound<'_, PyString>]) -> PyResult<Vec<Cow<'s, str>>> {
+pub(super) fn texts<'s>(strings: &'s [Bound<'_, PyString>]) -> PyResult<Vec<Cow<'s, str>>> {
     strings.iter().map(text).collect()
 }
 

@@ -3,7 +3,8 @@
 //! NLTK compiles these patterns with Python's `re`, all others with `regex`.
 
 use super::steps::{QUOTE, prefix_in_any_case, rewrite, space};
-use crate::charclass::{char_at, char_before, python_space, python_word, slice};
+use crate::charclass::{char_at, char_before, python_word, slice};
+use crate::pystr;
 
 /// Words that are two words, in the parts they are split into.
 const CONTRACTIONS: [(&str, &str); 8] = [
@@ -49,7 +50,7 @@ fn parts_at(text: &str, at: usize) -> Option<(usize, usize)> {
         let next = char_at(word, both);
         let ends = !next.is_some_and(python_word);
         // `wanna` alone must be followed by white space.
-        let spaced = first != "wan" || next.is_some_and(python_space);
+        let spaced = first != "wan" || next.is_some_and(pystr::is_space);
         (ends && spaced).then_some((first_length, both))
     })
 }

@@ -1,6 +1,7 @@
 //! The rewriting steps, in NLTK's order. Each reads a text and writes its rewritten form.
 
 use crate::charclass::{char_at, char_before, regex_decimal, regex_space, regex_word, slice};
+use crate::pystr;
 
 /// Bytes that start a character of [`opening_quotes`].
 pub(super) const OPENER: u8 = 1;
@@ -165,19 +166,9 @@ fn is_suffix(word: &str) -> bool {
 
 /// Length of a word's beginning that equals a lower-case ASCII pattern when case is ignored.
 ///
-/// `re` and `regex` both let `ſ` stand for s; `re` also lets `İ` and `ı` stand for i.
+/// Right for `re`; `regex` differs in the letter i alone, which none of its patterns here has.
 pub(super) fn prefix_in_any_case(word: &str, pattern: &str) -> Option<usize> {
-    let mut chars = word.chars();
-    for wanted in pattern.chars() {
-        let c = chars.next()?;
-        let equal = c.eq_ignore_ascii_case(&wanted)
-            || (wanted == 's' && c == 'ſ')
-            || (wanted == 'i' && matches!(c, 'İ' | 'ı'));
-        if !equal {
-            return None;
-        }
-    }
-    Some(word.len() - chars.as_str().len())
+    pystr::strip_word(word, pattern).map(|rest| word.len() - rest.len())
 }
 
 /// Splits off a final period and the quotes, brackets and blanks after it, as two tokens.

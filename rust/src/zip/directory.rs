@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 
-use super::bytes::{u16_at, u32_at, u64_at};
 use super::lookup::{self, Slot};
 use super::opening::Place;
 use super::{Fault, Member, name};
+use crate::fields::{u16_le, u32_le, u64_le};
 use crate::{Error, Result};
 
 const ENTRY_SIGNATURE: &[u8; 4] = b"PK\x01\x02";
@@ -161,8 +161,8 @@ impl<'a> Entry<'a> {
         if !fixed.starts_with(ENTRY_SIGNATURE) {
             return Err("has no entry signature");
         }
-        let short = |position| u16_at(fixed, position).ok_or(CUT);
-        let long = |position| u32_at(fixed, position).ok_or(CUT);
+        let short = |position| u16_le(fixed, position).ok_or(CUT);
+        let long = |position| u32_le(fixed, position).ok_or(CUT);
         let name_start = at + ENTRY_LENGTH;
         let extra_start = name_start + usize::from(short(28)?);
         let comment_start = extra_start + usize::from(short(30)?);
@@ -196,7 +196,7 @@ impl<'a> Entry<'a> {
         let mut at = 0;
         for field in [&mut self.size, &mut self.packed, &mut self.header] {
             if *field == MARK {
-                *field = u64_at(wide, at).ok_or("has a damaged zip64 field")?;
+                *field = u64_le(wide, at).ok_or("has a damaged zip64 field")?;
                 at += 8;
             }
         }
@@ -211,9 +211,9 @@ impl<'a> Entry<'a> {
 /// The data of the first extra field with this tag; a field that runs over the end is ignored.
 fn extra_field(mut extra: &[u8], tag: u16) -> Option<&[u8]> {
     loop {
-        let length = usize::from(u16_at(extra, 2)?);
+        let length = usize::from(u16_le(extra, 2)?);
         let data = extra.get(4..)?.get(..length)?;
-        if u16_at(extra, 0)? == tag {
+        if u16_le(extra, 0)? == tag {
             return Some(data);
         }
         extra = extra.get(4 + length..)?;

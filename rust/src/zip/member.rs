@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::bytes::u16_at;
 use super::{Directory, Fault, name};
+use crate::fields::u16_le;
 use crate::{Error, Result};
 
 /// No member larger than this is read into memory.
@@ -154,8 +154,8 @@ impl Member<'_> {
     /// The packed data behind the local header at the start of `span`.
     fn locate<'s>(&self, span: &'s [u8]) -> std::result::Result<&'s [u8], Fault> {
         let header = || {
-            let name_length = usize::from(u16_at(span, 26)?);
-            let extra_length = usize::from(u16_at(span, 28)?);
+            let name_length = usize::from(u16_le(span, 26)?);
+            let extra_length = usize::from(u16_le(span, 28)?);
             let rest = span.get(HEADER_LENGTH..)?;
             span.starts_with(HEADER_SIGNATURE)
                 .then_some((rest.get(..name_length)?, rest.get(name_length + extra_length..)?))

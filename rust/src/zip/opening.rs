@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::bytes::{u16_at, u32_at, u64_at};
 use super::{Directory, Fault};
+use crate::fields::{u16_le, u32_le, u64_le};
 use crate::{Error, Result};
 
 const END_SIGNATURE: &[u8; 4] = b"PK\x05\x06";
@@ -203,7 +203,7 @@ fn find_end(tail: &[u8]) -> Option<usize> {
         if !record.starts_with(END_SIGNATURE) {
             continue;
         }
-        let comment = usize::from(u16_at(record, END_LENGTH - 2)?);
+        let comment = usize::from(u16_le(record, END_LENGTH - 2)?);
         if record.len() == END_LENGTH + comment {
             return Some(at);
         }
@@ -214,16 +214,16 @@ fn find_end(tail: &[u8]) -> Option<usize> {
 
 /// The classic end record; `None` where it belongs to an archive in several volumes.
 fn parse_end(record: &[u8]) -> Option<End> {
-    let disks = [u16_at(record, 4)?, u16_at(record, 6)?];
-    let entries = u64::from(u16_at(record, 10)?);
+    let disks = [u16_le(record, 4)?, u16_le(record, 6)?];
+    let entries = u64::from(u16_le(record, 10)?);
     // 0xFFFF in the disk fields is zip64's mark, not a number.
     if disks.iter().any(|&disk| disk != 0 && disk != u16::MAX) {
         return None;
     }
     Some(End {
         entries,
-        length: u64::from(u32_at(record, 12)?),
-        offset: u64::from(u32_at(record, 16)?),
+        length: u64::from(u32_le(record, 12)?),
+        offset: u64::from(u32_le(record, 16)?),
         zip64: false,
     })
 }
@@ -240,7 +240,7 @@ fn find_end64(tail: &[u8], classic_at: usize) -> End64 {
     let found = classic_at.checked_sub(LOCATOR_LENGTH).and_then(|at| {
         let locator = tail.get(at..)?;
         let is_locator = locator.starts_with(LOCATOR_SIGNATURE);
-        is_locator.then_some((at, u32_at(locator, 4)?, u64_at(locator, 8)?, u32_at(locator, 16)?))
+        is_locator.then_some((at, u32_le(locator, 4)?, u64_le(locator, 8)?, u32_le(locator, 16)?))
     });
     let Some((locator_at, disk, offset, disks)) = found else { return End64::None };
     if disk != 0 || disks > 1 {
@@ -256,9 +256,9 @@ fn parse_end64(record: &[u8]) -> Option<End> {
         return None;
     }
     Some(End {
-        entries: u64_at(record, 32)?,
-        length: u64_at(record, 40)?,
-        offset: u64_at(record, 48)?,
+        entries: u64_le(record, 32)?,
+        length: u64_le(record, 40)?,
+        offset: u64_le(record, 48)?,
         zip64: true,
     })
 }

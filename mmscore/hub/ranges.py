@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
-from mmscore.web import Answer, Web, same_host
-from mmscore.webfaults import ChangedError, RangesUnusableError, Target, WebError
+from mmscore.hub.faults import ChangedError, RangesUnusableError, Target, WebError
+from mmscore.hub.web import Answer, Web, same_host
 
 _RELOCATED = frozenset({401, 403, 404, 410})
 """What a storage answers when the time of a signed URL is over."""

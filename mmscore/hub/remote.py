@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmscore import _core
-from mmscore.ahead import Ahead, Group, joined
 from mmscore.archive import fingerprint_of
-from mmscore.cache import Cache, write_whole
 from mmscore.errors import DataError, HubError
-from mmscore.ranges import RemoteFile
-from mmscore.webfaults import ChangedError, WebError
+from mmscore.hub.ahead import Ahead, Group, joined
+from mmscore.hub.cache import Cache, write_whole
+from mmscore.hub.faults import ChangedError, WebError
+from mmscore.hub.ranges import RemoteFile
 
 _MOST_CHANGES = 3
 """How often a file may claim to be another and prove to be the same."""

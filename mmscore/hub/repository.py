@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from mmscore.errors import ConfigError
-from mmscore.web import Web
-from mmscore.webfaults import Target, WebError
+from mmscore.hub.faults import Target, WebError
+from mmscore.hub.web import Web
 
 _PAGE = 200
 _MOST_PAGES = 500

@@ -1,4 +1,4 @@
-"""Files and listings over HTTP: sessions, retries of what is safe, byte ranges that are verified.
+"""Files and listings over HTTP: sessions, redirects, retries; `ranges` reads parts of files by it.
 
 `net` carries the many small requests to the model; this module carries data sets, where what
 matters is proxies, redirects and ranges, which `requests` knows. Every request here is a GET, so
@@ -19,8 +19,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from mmscore.hub.faults import Target, WebError, cut_short, explained
 from mmscore.net import is_loopback
-from mmscore.webfaults import Target, WebError, cut_short, explained
 
 if TYPE_CHECKING:
     from requests import PreparedRequest, Response, Session

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from mmscore.archive import Archive, Folder, open_archive
 from mmscore.errors import DataError
 from mmscore.records import Source
-
-_LISTED = 8
+from mmscore.wording import listed
 
 
 @dataclass(slots=True)
@@ -101,8 +100,7 @@ class LocalFiles:
         return fingerprint_of_files(self.used, self.archives)
 
     def _listing(self) -> str:
-        names = sorted(path.name for path in self.root.iterdir())
-        return some_names(names) or "an empty folder"
+        return listed(sorted(path.name for path in self.root.iterdir())) or "an empty folder"
 
 
 _HINT = "give the folder of the data set with --data"
@@ -126,9 +124,3 @@ def fingerprint_of_files(used: Mapping[str, Path], archives: Mapping[str, Archiv
         digest = archive.fingerprint() if archive else file_digest(used[file])
         total.update(f"{file}\0{digest}\n".encode())
     return total.hexdigest()
-
-
-def some_names(names: Sequence[str]) -> str:
-    """The first few names, as errors list them."""
-    listed = ", ".join(f"`{name}`" for name in names[:_LISTED])
-    return listed + (" ..." if len(names) > _LISTED else "")

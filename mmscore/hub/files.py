@@ -13,16 +13,17 @@ from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 
 from mmscore.archive import Archive, ArchiveMember, open_archive
-from mmscore.cache import Cache, write_whole
-from mmscore.download import Progress, Wanted, download, forget
 from mmscore.errors import DataError, HubError
-from mmscore.local import LocalFiles, fingerprint_of_files, some_names
-from mmscore.ranges import RemoteFile
+from mmscore.hub.cache import Cache, write_whole
+from mmscore.hub.download import Progress, Wanted, download, forget
+from mmscore.hub.faults import ChangedError, RangesUnusableError, WebError
+from mmscore.hub.local import LocalFiles, fingerprint_of_files
+from mmscore.hub.ranges import RemoteFile
+from mmscore.hub.remote import RemoteArchive, offline_error, open_remote
+from mmscore.hub.repository import Entry, Repository, find_repository
+from mmscore.hub.web import Web
 from mmscore.records import Source
-from mmscore.remote import RemoteArchive, offline_error, open_remote
-from mmscore.repository import Entry, Repository, find_repository
-from mmscore.web import Web
-from mmscore.webfaults import ChangedError, RangesUnusableError, WebError
+from mmscore.wording import listed
 
 WHOLE_BYTES = 256 * 1024 * 1024
 """An archive up to this size is fetched whole where a server does not do ranges."""
@@ -274,9 +275,9 @@ class HubFiles:
         return True
 
     def _missing(self, file: str) -> DataError:
-        names = some_names(sorted(self.entries()))
         return DataError(
-            f"no `{file}` in {self.name}, found {names}", hint=f"see {self.repository.page}"
+            f"no `{file}` in {self.name}, found {listed(sorted(self.entries()))}",
+            hint=f"see {self.repository.page}",
         )
 
     def _kept_entries(self) -> dict[str, Entry] | None:

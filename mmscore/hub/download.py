@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 
-from mmscore.cache import PART, only_writer, require_space, storage_error, write_whole
 from mmscore.errors import HubError
-from mmscore.ranges import content_range
-from mmscore.web import Answer, Web
-from mmscore.webfaults import Target, WebError
+from mmscore.hub.cache import PART, only_writer, require_space, storage_error, write_whole
+from mmscore.hub.faults import Target, WebError
+from mmscore.hub.ranges import content_range
+from mmscore.hub.web import Answer, Web
 
 Notice = Callable[[str], None]
 Progress = Callable[[str, int, int | None], None]

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
 from mmscore.errors import ConfigError
+from mmscore.evalscope import EVAL_TYPES
 from mmscore.wording import nearest_hint, shown, what
 
 Strategy = Literal["auto", "rule", "llm", "llm_recall"]
 STRATEGIES: tuple[Strategy, ...] = ("auto", "rule", "llm", "llm_recall")
 AGGREGATIONS = ("mean", "median", "majority_vote")
 SCORE_TYPES = ("pattern", "numeric")
-EVAL_TYPES = ("openai_api", "server", "service")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,8 @@ class JudgeConfig:
             )
         if config.models and config.min_valid_judges > len(config.models):
             raise ConfigError(
-                f"`judge.min_valid_judges` is {config.min_valid_judges}, but there are only "
-                f"{len(config.models)} judges"
+                f"`judge.min_valid_judges` is {config.min_valid_judges}, expected at most the "
+                f"number of judges, {len(config.models)}"
             )
         return config
 

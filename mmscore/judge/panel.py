@@ -9,17 +9,17 @@ what it did not judge is counted as unjudged, never scored.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError, EndpointError
 from mmscore.journal import AppendFile, LastRecords
-from mmscore.judge import Judge, Judgement, Prompt, ask, judge_of, probe, prompt_of
-from mmscore.judge_config import JudgeConfig
-from mmscore.records import Sample
-from mmscore.verdicts import Aggregation, combine
+from mmscore.judge.asking import Judge, Judgement, Prompt, ask, judge_of, probe, prompt_of
+from mmscore.judge.config import JudgeConfig
+from mmscore.judge.verdicts import Aggregation, combine
+from mmscore.records import Message, Sample
 from mmscore.wire import rendered
 from mmscore.wording import without_secrets
 
@@ -180,7 +180,7 @@ class Panel:
             "seconds": round(sum(line["seconds"] for line in lines), 6),
         }
 
-    def _one(self, key: Key, judge: Judge, messages: Any) -> Mapping[str, Any]:
+    def _one(self, key: Key, judge: Judge, messages: Sequence[Message]) -> Mapping[str, Any]:
         """One judge's word on one reply: what it said before, or what it says now."""
         request = judge.request(messages).hash
         before = self._earlier.get(key) if self._earlier is not None else None
@@ -336,5 +336,12 @@ def facts(config: JudgeConfig) -> dict[str, Any] | None:
 
 
 def metrics_with(config: JudgeConfig, metrics: Iterable[str]) -> list[str]:
-    """The metrics of a run, the judges' accuracy first where a judge is asked."""
-    return [*dict.fromkeys((ACCURACY, *metrics))] if config.asks else [*metrics]
+    """The metrics of a run, the judges' accuracy first where a judge is asked.
+
+    Instead of a benchmark without an accuracy of its own, `llm` scores the judges' alone.
+    """
+    names = [*metrics]
+    if not config.asks:
+        return names
+    alone = config.strategy == "llm" and ACCURACY not in names
+    return [ACCURACY] if alone else [*dict.fromkeys((ACCURACY, *names))]

@@ -18,10 +18,8 @@ from typing import Any, Literal
 from mmscore.client import Client, Service, completions_url, hint_for, request_options
 from mmscore.config import DEFAULT_RETRIES, DEFAULT_TIMEOUT, resolve_secret
 from mmscore.errors import ConfigError, EndpointError
-from mmscore.judge_config import JudgeConfig, JudgeModel, check_template
-from mmscore.prompts import fill
-from mmscore.records import FAILED, Message, Reply
-from mmscore.verdicts import (
+from mmscore.judge.config import JudgeConfig, JudgeModel, check_template
+from mmscore.judge.verdicts import (
     DEFAULT_MAPPING,
     Contract,
     Labels,
@@ -30,6 +28,8 @@ from mmscore.verdicts import (
     VerdictError,
     read_verdict,
 )
+from mmscore.prompts import fill
+from mmscore.records import FAILED, Message, Reply
 from mmscore.wire import Request, build_request
 
 FailureKind = Literal["transport", "contract", "truncated", "not_asked"]
@@ -133,14 +133,14 @@ def prompt_of(config: JudgeConfig) -> Prompt:
     contract = config.contract
     if contract.score_type == "numeric":
         form: Contract = Rating()
-        built_in = RATING
+        name, template = "rating", RATING
     else:
         form = Labels(contract.score_mapping or DEFAULT_MAPPING)
-        built_in = GRADING + "\n".join(_label_line(*pair) for pair in _best_first(form.scores))
-    name = "custom" if contract.prompt_template else {"numeric": "rating"}.get(
-        contract.score_type, "grading"
-    )  # fmt: skip
-    return Prompt(contract.prompt_template or built_in, contract.system_prompt, form, name)
+        lines = [_label_line(*pair) for pair in _best_first(form.scores)]
+        name, template = "grading", GRADING + "\n".join(lines)
+    if contract.prompt_template:
+        name, template = "custom", contract.prompt_template
+    return Prompt(template, contract.system_prompt, form, name)
 
 
 def _best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:

@@ -32,14 +32,22 @@ def cache_folder() -> Path:
     """`MMSCORE_CACHE`, else this platform's folder for caches."""
     given = os.environ.get("MMSCORE_CACHE")
     if given:
-        return Path(given).expanduser()
+        return _at_home(given)
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
         base = "~/Library/Caches"
     else:
         base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "mmscore"
+    return _at_home(base) / "mmscore"
+
+
+def _at_home(path: str) -> Path:
+    """A path with `~` in it; below a folder that cannot be made for a user who has no home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path("/nonexistent")
 
 
 class Cache:
@@ -58,8 +66,11 @@ class Cache:
         for base in (self.root, self.spare):
             if base is not None:
                 path = base.joinpath(*parts)
-                if path.is_file():
-                    return path
+                with contextlib.suppress(
+                    PermissionError
+                ):  # a cache of somebody else's holds nothing
+                    if path.is_file():
+                        return path
         return None
 
     def place(self, *parts: str) -> Path:

@@ -7,7 +7,6 @@
 mod tables;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 
 /// The most decimal digits `int(str)` reads before it raises `ValueError`.
 pub const MAX_INTEGER_DIGITS: usize = 4300;
@@ -17,21 +16,12 @@ const FINAL_SIGMA: char = 'ς';
 const CAPITAL_SIGMA: char = 'Σ';
 const CAPITAL_I_WITH_DOT: char = 'İ';
 
-/// Finds the run that covers `code` among runs that do not interleave.
+/// Finds the run that covers `code` among sorted runs that do not interleave.
 fn run_of<R>(runs: &[R], code: u32, bounds: impl Fn(&R) -> (u32, u32, u32)) -> Option<&R> {
-    let place = runs.binary_search_by(|run| {
-        let (first, last, _) = bounds(run);
-        if last < code {
-            Ordering::Less
-        } else if first > code {
-            Ordering::Greater
-        } else {
-            Ordering::Equal
-        }
-    });
-    let run = runs.get(place.ok()?)?;
-    let (first, _, step) = bounds(run);
-    (code - first).is_multiple_of(step).then_some(run)
+    let begun = runs.partition_point(|run| bounds(run).0 <= code);
+    let run = runs.get(begun.checked_sub(1)?)?;
+    let (first, last, step) = bounds(run);
+    (code <= last && (code - first).is_multiple_of(step)).then_some(run)
 }
 
 fn in_runs(runs: &[(u32, u32, u32)], char: char) -> bool {
@@ -102,6 +92,33 @@ pub fn strip_start(text: &str) -> &str {
 #[must_use]
 pub fn strip_end(text: &str) -> &str {
     text.trim_end_matches(is_space)
+}
+
+/// `str.split()`: hands each word between white space to `sink`.
+pub(crate) fn split<'t>(text: &'t str, mut sink: impl FnMut(&'t str)) {
+    let mut start = 0;
+    let mut at = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        // All other white space starts with one of these bytes.
+        let space = match byte {
+            b'\t'..=b'\r' | 0x1c..=b' ' => 1,
+            0xC2 | 0xE1..=0xE3 => {
+                let char = text.get(at..).and_then(|rest| rest.chars().next());
+                char.filter(|&char| is_space(char)).map_or(0, char::len_utf8)
+            }
+            _ => 0,
+        };
+        if space > 0 {
+            if start < at {
+                sink(text.get(start..at).unwrap_or_default());
+            }
+            start = at + space;
+        }
+        at += space.max(1);
+    }
+    if start < at {
+        sink(text.get(start..at).unwrap_or_default());
+    }
 }
 
 /// `str.lower()`: full mapping with the final-sigma rule.
