@@ -15,6 +15,7 @@ from mmscore.client import Client
 from mmscore.config import TaskConfig
 from mmscore.endpoint import attacher, body_options, service
 from mmscore.errors import ConfigError, DataError, StorageError
+from mmscore.interrupts import counted
 from mmscore.judge import panel
 from mmscore.planning import SILENT, Events, Plan, plans
 from mmscore.provenance import now, run_record
@@ -75,6 +76,11 @@ def ask(plan: Plan, events: Events) -> Result:
         StorageError: The run's folder cannot be written.
         KeyboardInterrupt: Stopped by the user.
     """
+    with ExitStack() as until_reported:
+        return _ask(plan, events, until_reported)
+
+
+def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
     client = Client(service(plan.task))
     folder = run_folder(plan)
     with ExitStack() as open_things:
@@ -102,7 +108,7 @@ def ask(plan: Plan, events: Events) -> Result:
             if asking.judges is not None and not asking.earlier.predictions:
                 asking.judges.ready()  # a dead judge is told before the model is asked
             plan.files.expect(plan.sources())
-            run.run()
+            run.run(until_reported.enter_context(counted()))
         except BaseException as error:
             stopped = error
     record["seconds"] = round(record["seconds"] + run.progress.seconds, 3)

@@ -6,18 +6,16 @@ scores and writes before it takes the next; memory depends on the number of work
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import FrameType
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.client import Client, hint_for
 from mmscore.errors import DataError, EndpointError, HubError
+from mmscore.interrupts import Interrupts
 from mmscore.journal import AppendFile, Key
 from mmscore.judge.panel import Panel
 from mmscore.recording import prediction_record, reply_of, score_record
@@ -111,28 +109,6 @@ class Asking:
         return build_request(model, sample.messages, media, self.options), media
 
 
-@contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Keep a Ctrl-C or SIGTERM back until the block has ended; then it is raised as usual."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are heard in the main thread only
-        return
-    came: list[tuple[int, FrameType | None]] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        signal.signal(number, lambda *heard: came.append(heard))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-    for heard, frame in came:
-        handler = before[signal.Signals(heard)]
-        if callable(handler):
-            handler(heard, frame)
-
-
 class Run:
     """One asking of all items; `run` returns when all ended or the run was stopped."""
 
@@ -160,8 +136,12 @@ class Run:
         self._failures_in_a_row = 0
         self._started = time.monotonic()
 
-    def run(self) -> Progress:
+    def run(self, interrupts: Interrupts) -> Progress:
         """Ask everything.
+
+        Args:
+            interrupts: How often the user has asked to stop: once lets what is in flight finish,
+                twice does not.
 
         Raises:
             EndpointError: The endpoint is unusable; what was answered is kept.
@@ -172,7 +152,7 @@ class Run:
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
             for number in range(self._working)
         ]
-        interrupted = self._start_and_wait(threads)
+        interrupted = self._wait_for(threads, interrupts)
         self.progress.seconds = time.monotonic() - self._started
         self._on_progress(replace(self.progress))
         if self.progress.kept:
@@ -191,28 +171,27 @@ class Run:
             raise KeyboardInterrupt
         return self.progress
 
-    def _start_and_wait(self, threads: list[threading.Thread]) -> bool:
+    def _wait_for(self, threads: list[threading.Thread], interrupts: Interrupts) -> bool:
         """Start the workers and wait for all; return whether the user asked to stop.
 
-        An interrupt can come at any instruction, also while another is being answered. None may
-        lead out of here before the last worker has ended: it would write into closed files.
+        Workers say themselves that they ended: a `Thread.join` that is interrupted may take one
+        that runs for one that has ended (CPython gh-90882), and its reply would be lost.
         """
-        interruptions = answered = 0
-        waiting = iter(threads)
-        while True:
+        for number, thread in enumerate(threads):
             try:
-                with interrupts_held():  # one between two starts would leave a worker unwatched
-                    for thread in waiting:
-                        thread.start()
-                while answered < interruptions:
-                    answered += 1
-                    self._interrupted(answered)
-                # Not `thread.join`: interrupted before Python 3.13, it takes a thread for ended.
-                while not self._ended.wait(_STOP_WAIT):
-                    pass
-                return interruptions > 0
-            except KeyboardInterrupt:
-                interruptions += 1
+                thread.start()
+            except RuntimeError:  # the system gives no more of them, as containers may
+                self._leave(len(threads) - number)
+                if number == 0:
+                    raise
+                self._notice(f"the system gives {number} threads: no more requests are in flight")
+                break
+        answered = 0
+        while not self._ended.wait(_STOP_WAIT):
+            while answered < interrupts.count:
+                answered += 1
+                self._interrupted(answered)
+        return interrupts.count > 0
 
     def _interrupted(self, times: int) -> None:
         self._stopping.set()
@@ -235,10 +214,13 @@ class Run:
         except BaseException as error:
             self._stop(error)
         finally:
-            with self._count_lock:
-                self._working -= 1
-                if self._working == 0:
-                    self._ended.set()
+            self._leave(1)
+
+    def _leave(self, workers: int) -> None:
+        with self._count_lock:
+            self._working -= workers
+            if self._working == 0:
+                self._ended.set()
 
     def _stop(self, error: BaseException) -> None:
         with self._count_lock:

@@ -31,7 +31,7 @@ FLOORS = (
         "benchmarks.base benchmarks.own_data benchmarks.tsv_rows benchmark benchmarks.own_file"
         " benchmarks",
     ),
-    ("a run", "journal survey judge.panel recording resuming runner"),
+    ("a run", "interrupts journal survey judge.panel recording resuming runner"),
     ("reading a run", "report compare"),
     (
         "the door",
