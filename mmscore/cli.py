@@ -48,8 +48,7 @@ def _guarded(argv: Sequence[str], out: process.Sturdy) -> int:
     """Run the command; all that can end it becomes a sentence and an exit code."""
     debug = "--debug" in argv
     try:
-        with process.termination():
-            return _dispatch(argv)
+        return _dispatch(argv)
     except SystemExit as error:  # argparse: help is 0, a usage error is 2
         code = error.code if isinstance(error.code, int) else Exit.USAGE
         return _told(argv, out, "wrong usage, see standard error", code) if code else code

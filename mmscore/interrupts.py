@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM counted, not raised, while a run ends in order.
+"""Ctrl-C and SIGTERM: what they do to a process, and how a run that must end in order counts them.
 
 A `KeyboardInterrupt` comes at any instruction, also in the midst of dealing with the one before;
 no code that must finish its work is safe from the third. So from the first request to the written
@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
-@dataclass(slots=True)
 class Interrupts:
     """How often the user asked to stop.
 
@@ -21,7 +21,11 @@ class Interrupts:
         count: Signals since counting began; stays 0 outside the main thread, which gets none.
     """
 
-    count: int = 0
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        """Begin at 0."""
+        self.count = 0
 
 
 @contextlib.contextmanager
@@ -34,7 +38,7 @@ def counted() -> Iterator[Interrupts]:
         found.count += 1
 
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPPING:
             # Only what Python code answers: a signal that is ignored or kills stays as it is.
             if callable(signal.getsignal(number)):
                 before[number] = signal.signal(number, count)
@@ -44,4 +48,26 @@ def counted() -> Iterator[Interrupts]:
         yield found
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            ending = found.count > 0 and handler is _interrupt
+            signal.signal(number, signal.SIG_IGN if ending else handler)
+
+
+def own_process() -> None:
+    """Let SIGTERM do what Ctrl-C does, as containers stop their processes with it.
+
+    The process ends after the first one: when a run has counted one, later ones are ignored, so
+    that nothing keeps the process from its last words and its exit code.
+    """
+    for number in STOPPING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def ignore() -> None:
+    """Let the process end with its exit code: nothing is left that could be interrupted."""
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What the command line does to its process: streams, signals, arguments, memory."""
+"""What the command line does to its process: streams, arguments, memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import contextlib
 import io
 import os
 import re
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TextIO
@@ -86,24 +85,6 @@ def speak_utf8(out: TextIO | None, err: TextIO | None, *, as_json: bool) -> None
             stream.reconfigure(errors="replace")
     if as_json and isinstance(out, io.TextIOWrapper):
         out.reconfigure(encoding="utf-8", errors="replace")
-
-
-@contextlib.contextmanager
-def termination() -> Iterator[None]:
-    """Take SIGTERM for a Ctrl-C: containers stop their processes with it."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def keys_in(argv: Sequence[str]) -> list[str]:
