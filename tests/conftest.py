@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from support import SHARED, read_golden
+
+from mmscore import demo
 
 # By hand each run looks elsewhere; the verdict of a change must not depend on luck.
 settings.register_profile("fixed", derandomize=True, deadline=None)
@@ -85,6 +88,21 @@ def _is_loopback(host: object) -> bool:
         return ipaddress.ip_address(str(name)).is_loopback
     except ValueError:
         return False
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The drawn sample set of `mmscore demo` in a folder of its own."""
+    folder = tmp_path / "SLAKE"
+    demo.draw(folder)
+    return folder
+
+
+@pytest.fixture
+def answers(data: Path) -> dict[str, str]:
+    """Question -> reference of the drawn set."""
+    rows = json.loads((data / "test.json").read_text(encoding="utf-8"))
+    return {row["question"]: row["answer"] for row in rows}
 
 
 @pytest.fixture(scope="session")

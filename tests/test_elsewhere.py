@@ -12,17 +12,10 @@ import pytest
 from server import reply, serve
 from support import Ran, run_cli
 
-from mmscore import demo
 from mmscore.config import TaskConfig
 from mmscore.elsewhere import Columns, score_elsewhere
 
 Rows = list[dict[str, Any]]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    demo.draw(tmp_path / "SLAKE")
-    return tmp_path / "SLAKE"
 
 
 @pytest.fixture

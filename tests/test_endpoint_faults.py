@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from server import Request, Response, raw, reply, serve, status
 from support import run_cli
 
-from mmscore import demo
 from mmscore.client import Client, Service, completions_url
 from mmscore.errors import ConfigError
 from mmscore.net import parse_url
@@ -141,12 +140,6 @@ def test_user_and_password_of_a_url_are_sent_as_such() -> None:
 )
 def test_what_a_url_may_hide_is_not_shown(url: str, expected: str) -> None:
     assert without_secrets(url) == expected
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    demo.draw(tmp_path / "SLAKE")
-    return tmp_path / "SLAKE"
 
 
 def run(data: Path, url: str, *more: str) -> Any:

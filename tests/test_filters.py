@@ -13,7 +13,7 @@ import pytest
 from server import reply, serve
 from support import lines, run_cli
 
-from mmscore import demo, matching
+from mmscore import matching
 from mmscore.errors import ConfigError
 from mmscore.filters import _Matcher, build
 from mmscore.scoring import score_replies
@@ -137,13 +137,6 @@ def test_count_qa_reads_the_last_number() -> None:
 
 
 # --- in a run ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "SLAKE"
-    demo.draw(folder)
-    return folder
 
 
 def ran(data: Path, out: Path, url: str, *more: str) -> Any:

@@ -15,7 +15,6 @@ import pytest
 from server import Request, Response, Server, raw, reply, serve, slow, status
 from support import Ran, lines, run_cli, script_path
 
-from mmscore import demo
 from mmscore.config import TaskConfig
 from mmscore.errors import ConfigError
 from mmscore.judge.asking import GRADING, prompt_of, resolved
@@ -25,19 +24,6 @@ from mmscore.run import run_task
 KEY = "sk-JUDGE-SECRET"
 RIGHT = '{"reasoning": "same", "verdict": "A"}'
 WRONG = '{"reasoning": "other", "verdict": "B"}'
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "SLAKE"
-    demo.draw(folder)
-    return folder
-
-
-@pytest.fixture
-def answers(data: Path) -> dict[str, str]:
-    rows = json.loads((data / "test.json").read_text(encoding="utf-8"))
-    return {row["question"]: row["answer"] for row in rows}
 
 
 @pytest.fixture

@@ -17,13 +17,7 @@ import pytest
 from server import hang, reply, serve, slow, status
 from support import run_cli, script_path
 
-from mmscore import cli, demo
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    demo.draw(tmp_path / "SLAKE")
-    return tmp_path / "SLAKE"
+from mmscore import cli
 
 
 @pytest.fixture

@@ -14,16 +14,9 @@ import pytest
 from server import Request, Response, reply, serve, status
 from support import Ran, run_cli
 
-from mmscore import demo, journal
+from mmscore import journal
 from mmscore.errors import DataError, StorageError
 from mmscore.resuming import REPLACED
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "SLAKE"
-    demo.draw(folder)
-    return folder
 
 
 @pytest.fixture

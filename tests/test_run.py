@@ -19,23 +19,9 @@ import pytest
 from server import Request, Response, hang, html, raw, reply, serve, slow, status
 from support import Ran, lines, run_cli, script_path
 
-from mmscore import demo
 from mmscore.run import Events, run_task
 
 TIMES = {"seconds", "started", "finished", "timing", "wall_seconds"}
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "SLAKE"
-    demo.draw(folder)
-    return folder
-
-
-@pytest.fixture
-def answers(data: Path) -> dict[str, str]:
-    rows = json.loads((data / "test.json").read_text(encoding="utf-8"))
-    return {row["question"]: row["answer"] for row in rows}
 
 
 @pytest.fixture
