@@ -9,20 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmscore.answers import (
+    from mmscore.config.task import TaskConfig
+    from mmscore.errors import MmscoreError
+    from mmscore.plan.events import Events
+    from mmscore.report.result import Result
+    from mmscore.run.task import run_task
+    from mmscore.scoring.answers import (
         infer_option,
         normalize_answer,
         parse_answer_line,
         parse_choice,
         parse_count,
     )
-    from mmscore.config import TaskConfig
-    from mmscore.errors import MmscoreError
-    from mmscore.metrics import bleu, bleu_list, rouge, rouge_list
-    from mmscore.planning import Events
-    from mmscore.result import Result
-    from mmscore.run import run_task
-    from mmscore.scoring import score_replies
+    from mmscore.scoring.batch import score_replies
+    from mmscore.scoring.metrics import bleu, bleu_list, rouge, rouge_list
 
 __all__ = [
     "Events",
@@ -44,30 +44,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Events": "mmscore.planning",
+    "Events": "mmscore.plan.events",
     "MmscoreError": "mmscore.errors",
-    "Result": "mmscore.result",
-    "TaskConfig": "mmscore.config",
-    "bleu": "mmscore.metrics",
-    "bleu_list": "mmscore.metrics",
-    "infer_option": "mmscore.answers",
-    "normalize_answer": "mmscore.answers",
-    "parse_answer_line": "mmscore.answers",
-    "parse_choice": "mmscore.answers",
-    "parse_count": "mmscore.answers",
-    "rouge": "mmscore.metrics",
-    "rouge_list": "mmscore.metrics",
-    "run_task": "mmscore.run",
-    "score_replies": "mmscore.scoring",
+    "Result": "mmscore.report.result",
+    "TaskConfig": "mmscore.config.task",
+    "bleu": "mmscore.scoring.metrics",
+    "bleu_list": "mmscore.scoring.metrics",
+    "infer_option": "mmscore.scoring.answers",
+    "normalize_answer": "mmscore.scoring.answers",
+    "parse_answer_line": "mmscore.scoring.answers",
+    "parse_choice": "mmscore.scoring.answers",
+    "parse_count": "mmscore.scoring.answers",
+    "rouge": "mmscore.scoring.metrics",
+    "rouge_list": "mmscore.scoring.metrics",
+    "run_task": "mmscore.run.task",
+    "score_replies": "mmscore.scoring.batch",
 }
 """Name -> the module that defines it, imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from mmscore.answers import CORE_VERSION  # built from the same version as the package
+        from mmscore.version import VERSION
 
-        return CORE_VERSION
+        return VERSION
     if name not in _HOMES:
         raise AttributeError(f"module `mmscore` has no attribute `{name}`")
     from importlib import import_module

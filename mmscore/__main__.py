@@ -7,8 +7,8 @@ import sys
 
 def main() -> int:
     """Run the command line in a process of its own; return the exit code."""
-    from mmscore import interrupts
-    from mmscore.cli import main as run_command_line
+    from mmscore.cli.main import main as run_command_line
+    from mmscore.run import interrupts
 
     interrupts.own_process()
     code = run_command_line(sys.argv[1:])

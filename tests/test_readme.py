@@ -9,7 +9,7 @@ import shlex
 import pytest
 from support import ROOT, run_cli
 
-from mmscore.options import COMMANDS, parse
+from mmscore.cli.options import COMMANDS, parse
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from server import (
+from support.server import (
     Request,
     Response,
     Script,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import reply, serve
 from support import read_golden
+from support.server import reply, serve
 
 
 def test_a_test_sees_no_settings_of_this_machine(alone: Path) -> None:

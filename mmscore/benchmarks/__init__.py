@@ -15,8 +15,8 @@ from mmscore.benchmarks import (
 )
 from mmscore.benchmarks.base import Benchmark
 from mmscore.benchmarks.own_file import SUFFIX, load_benchmark
+from mmscore.error_text import nearest_hint
 from mmscore.errors import ConfigError
-from mmscore.wording import nearest_hint
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mmscore.archive import Archive
-from mmscore.records import Extracted, Sample, Source
+from mmscore.dataset.zip_archive import Archive
+from mmscore.types import Extracted, Sample, Source
 
 
 class Files(Protocol):

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mmscore.answers import match_count, read_count
 from mmscore.benchmarks.base import Benchmark, Dataset, Files, Options
+from mmscore.dataset.media.sources import BytesSource, FileSource, Roots
+from mmscore.dataset.rows import Cell, Row, read, require_columns, split_parts
+from mmscore.error_text import shown
 from mmscore.errors import DataError
-from mmscore.prompts import fill
-from mmscore.records import Extracted, Media, Message, Sample, Source, Text
-from mmscore.rows import Cell, Row, read, require_columns, split_parts
-from mmscore.sources import BytesSource, FileSource, Roots
-from mmscore.wording import shown
+from mmscore.model.prompts import fill
+from mmscore.scoring.answers import match_count, read_count
+from mmscore.types import Extracted, Media, Message, Sample, Source, Text
 
 SPLIT = "test"
 TABLES = f"data/{SPLIT}-*.parquet"

@@ -16,23 +16,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from mmscore.answers import read_choice
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
+from mmscore.dataset.media.placeholders import (
+    MEDIA_COLUMNS,
+    columns_of,
+    cut,
+    is_media_column,
+    parts_of,
+)
+from mmscore.dataset.media.sources import Roots
+from mmscore.dataset.rows import missing_column, require_columns
+from mmscore.dataset.rows.python_literal import LONGEST, read_literal
+from mmscore.error_text import shown, text_of, what
 from mmscore.errors import ConfigError, DataError
-from mmscore.literals import LONGEST, read_literal
-from mmscore.placeholders import MEDIA_COLUMNS, columns_of, cut, is_media_column, parts_of
-from mmscore.prompts import (
+from mmscore.model.prompts import (
     CHOICE_TEMPLATES,
     choice_labels,
     choice_prompt,
     choice_template,
     template_language,
 )
-from mmscore.records import Extracted, Message, Sample
-from mmscore.rows import missing_column, require_columns
-from mmscore.sources import Roots
-from mmscore.wording import shown, text_of, what
+from mmscore.scoring.answers import read_choice
+from mmscore.types import Extracted, Message, Sample
 
 SPLIT = "val"
 

@@ -15,11 +15,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.benchmarks.openai_messages import read_messages
 from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
-from mmscore.errors import ConfigError, DataError
-from mmscore.messages import read_messages
-from mmscore.metrics import BLEU_KEYS, ROUGE_KEYS, bleu, rouge
-from mmscore.placeholders import (
+from mmscore.dataset.media.placeholders import (
     MEDIA_COLUMNS,
     columns_of,
     cut,
@@ -27,10 +25,12 @@ from mmscore.placeholders import (
     numbers_of,
     parts_of,
 )
-from mmscore.records import Extracted, Sample
-from mmscore.rows import Cell, json_with_cells, missing_column
-from mmscore.sources import Roots
-from mmscore.wording import what
+from mmscore.dataset.media.sources import Roots
+from mmscore.dataset.rows import Cell, json_with_cells, missing_column
+from mmscore.error_text import what
+from mmscore.errors import ConfigError, DataError
+from mmscore.scoring.metrics import BLEU_KEYS, ROUGE_KEYS, bleu, rouge
+from mmscore.types import Extracted, Sample
 
 SPLIT = "test"
 

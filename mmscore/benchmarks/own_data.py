@@ -14,12 +14,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmscore.benchmarks.base import Files, Options
+from mmscore.dataset.media.placeholders import is_media_column
+from mmscore.dataset.media.sources import Roots
+from mmscore.dataset.rows import READERS, read
+from mmscore.error_text import shown, text_of, what
 from mmscore.errors import ConfigError, DataError
-from mmscore.placeholders import is_media_column
-from mmscore.records import Message, Sample
-from mmscore.rows import READERS, read
-from mmscore.sources import Roots
-from mmscore.wording import shown, text_of, what
+from mmscore.types import Message, Sample
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 """The formats in the order in which a subset's file is looked for."""

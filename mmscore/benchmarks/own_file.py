@@ -17,14 +17,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from mmscore import benchmark as own
+from mmscore.benchmarks import own_class as own
 from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.dataset.media.placeholders import columns_of, media_part
+from mmscore.dataset.media.sources import Roots
+from mmscore.dataset.rows import Cell, Row
+from mmscore.error_text import shown, text_of, what
 from mmscore.errors import BenchmarkError, ConfigError, DataError, MmscoreError
-from mmscore.placeholders import columns_of, media_part
-from mmscore.records import Extracted, Media, Message, Sample, Text
-from mmscore.rows import Cell, Row
-from mmscore.sources import Roots
-from mmscore.wording import shown, text_of, what
+from mmscore.types import Extracted, Media, Message, Sample, Text
 
 SUFFIX = ".py"
 

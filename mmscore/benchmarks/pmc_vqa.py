@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mmscore.answers import clean_option, match_choice, read_choice
-from mmscore.archive import ArchiveMember
 from mmscore.benchmarks.base import Benchmark, Dataset, Files, Options
+from mmscore.dataset.rows import Row, read, require_columns
+from mmscore.dataset.zip_archive import ArchiveMember
 from mmscore.errors import DataError
-from mmscore.prompts import CHOICE_TEMPLATES, SINGLE_ANSWER, choice_labels, choice_prompt
-from mmscore.records import Extracted, Media, Message, Sample, Text
-from mmscore.rows import Row, read, require_columns
+from mmscore.model.prompts import CHOICE_TEMPLATES, SINGLE_ANSWER, choice_labels, choice_prompt
+from mmscore.scoring.answers import clean_option, match_choice, read_choice
+from mmscore.types import Extracted, Media, Message, Sample, Text
 
 QUESTIONS = "test_clean.csv"
 IMAGES = "images.zip"

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mmscore.answers import normalize_answer, read_answer_line
-from mmscore.archive import Archive, ArchiveMember
 from mmscore.benchmarks.base import Benchmark, Dataset, Files, Options
+from mmscore.dataset.rows import Row, read, require_columns
+from mmscore.dataset.zip_archive import Archive, ArchiveMember
 from mmscore.errors import DataError
-from mmscore.prompts import fill
-from mmscore.records import Extracted, Media, Message, Sample, Text
-from mmscore.rows import Row, read, require_columns
+from mmscore.model.prompts import fill
+from mmscore.scoring.answers import normalize_answer, read_answer_line
+from mmscore.types import Extracted, Media, Message, Sample, Text
 
 QUESTIONS = "test.json"
 IMAGES = "imgs.zip"

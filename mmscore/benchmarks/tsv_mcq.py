@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from string import ascii_uppercase
 
-from mmscore.answers import read_option
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft
 from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, understood, unscored
+from mmscore.dataset.rows import Row
+from mmscore.error_text import shown
 from mmscore.errors import DataError
-from mmscore.prompts import fill
-from mmscore.records import Extracted, Media, Message, Sample
-from mmscore.rows import Row
-from mmscore.wording import shown
+from mmscore.model.prompts import fill
+from mmscore.scoring.answers import read_option
+from mmscore.types import Extracted, Media, Message, Sample
 
 HINT = "Hint: {hint}\n"
 QUESTION = "Question: {question}\n"

@@ -20,13 +20,13 @@ from string import ascii_uppercase
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.benchmarks.own_data import Draft, subset_files
+from mmscore.dataset.media.placeholders import HTTP
+from mmscore.dataset.media.sources import FileSource, Roots, TextSource
+from mmscore.dataset.rows import Cell, Row, read, require_columns
+from mmscore.dataset.rows.python_literal import read_literal
+from mmscore.error_text import shown
 from mmscore.errors import DataError
-from mmscore.literals import read_literal
-from mmscore.placeholders import HTTP
-from mmscore.records import Media, Sample, Text
-from mmscore.rows import Cell, Row, read, require_columns
-from mmscore.sources import FileSource, Roots, TextSource
-from mmscore.wording import shown
+from mmscore.types import Media, Sample, Text
 
 GROUPS = ("category", "l2-category", "split")
 """The columns by which a report is broken down."""

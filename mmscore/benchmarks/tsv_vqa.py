@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from mmscore.answers import normalize_answer
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft
 from mmscore.benchmarks.tsv_rows import GROUPS, cell, parts, tsv_samples, understood, unscored
+from mmscore.dataset.rows import Row
+from mmscore.error_text import shown
 from mmscore.errors import ConfigError
-from mmscore.prompts import fill
-from mmscore.records import Extracted, Media, Message, Sample
-from mmscore.rows import Row
-from mmscore.wording import shown
+from mmscore.model.prompts import fill
+from mmscore.scoring.answers import normalize_answer
+from mmscore.types import Extracted, Media, Message, Sample
 
 TEMPLATE = "{question}"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mmscore.report import counts
-from mmscore.report.folder import Run
-from mmscore.report.lines import MISSING, Line
+from mmscore.report.statistics import interval, mean, total
 from mmscore.report.summary import OVERALL, Coverage, Report, Row
-from mmscore.stats import interval, mean, total
+from mmscore.store.lines import MISSING, Line
+from mmscore.store.run_folder import Run
 
 
 def build(run: Run) -> Report:

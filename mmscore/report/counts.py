@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, get_args
 
-from mmscore.records import Status
-from mmscore.report.folder import Run
-from mmscore.report.lines import Judged, Line
-from mmscore.stats import spread
+from mmscore.report.statistics import spread
+from mmscore.store.lines import Judged, Line
+from mmscore.store.run_folder import Run
+from mmscore.types import Status
 
 
 def status(run: Run) -> dict[str, int]:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mmscore.report.folder import Run
+from mmscore.report.statistics import deviation, mean
 from mmscore.report.summary import SCHEMA, Report, Row
-from mmscore.stats import deviation, mean
+from mmscore.store.run_folder import Run
 
 _FORMULA = frozenset("=+-@\t\r")
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")

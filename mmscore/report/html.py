@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmscore.report.folder import Run
 from mmscore.report.labels import metric_labels
-from mmscore.report.lines import labels_of
 from mmscore.report.summary import Report, Row
 from mmscore.report.terminal import notes
+from mmscore.store.lines import labels_of
+from mmscore.store.run_folder import Run
 
 TEXT_LIMIT = 20_000
 """Characters of a question, reply or reasoning that the page carries; the journal has them all."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from mmscore.report.boxes import Style, box, clean, pad, plain, width
 from mmscore.report.labels import metric_labels, number, percent, seconds, span
+from mmscore.report.statistics import deviation, mean
 from mmscore.report.summary import TRUNCATED_WARNING, Report, Row
-from mmscore.stats import deviation, mean
 
 _PLACEHOLDERS = frozenset({"", "-", "default"})
 _VALUES_SHOWN = 12

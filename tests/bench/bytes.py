@@ -21,7 +21,7 @@ MEMBERS = 150_000
 
 OPENERS = {
     "mmscore": """
-from mmscore import _core as module
+import mmscore._core as module
 def first(path):
     archive = module.Zip.open(path)
     return archive.read(archive.find("PMC0000000_000000.jpg"))
@@ -72,7 +72,7 @@ def large_archive(folder: Path) -> Path:
 
 
 def data_uri_made() -> None:
-    from mmscore import _core
+    import mmscore._core as _core
 
     image = bytes(range(256)) * 19_532
     prefix = b"data:image/jpeg;base64,"

@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import metric_reference as reference
+from support import metric_reference as reference
 
-from mmscore import _core
+import mmscore._core as _core
 
 ENGLISH = [
     "The image shows a chest X-ray with an enlarged heart in the left lower lobe.",

@@ -29,9 +29,9 @@ from measure import cost_of, endpoint
 
 from mmscore.benchmarks import find
 from mmscore.benchmarks.base import Options
-from mmscore.hub.files import locate
-from mmscore.rows import read
-from mmscore.survey import survey
+from mmscore.dataset.hub.hub_files import locate
+from mmscore.dataset.rows import read
+from mmscore.plan.selection import survey
 
 RECORDS = 100_000
 ROUNDS = 7
@@ -127,7 +127,7 @@ TELL_PEAK = """
 import re, sys
 from pathlib import Path
 told = sys.argv.pop(1)
-from mmscore.cli import main
+from mmscore.cli.main import main
 code = main()
 status = Path("/proc/self/status").read_text()
 Path(told).write_text(re.search(r"VmHWM:\\s*(\\d+)", status)[1])

@@ -221,7 +221,7 @@ def memory(folder: Path) -> None:
 def archive(folder: Path) -> None:
     """Open an archive of 150,000 members and read one, in this process."""
     data = draw_pmc_vqa(folder / "hub" / "evalscope" / "PMC-VQA", QUESTIONS, MEMBERS)
-    from mmscore.archive import open_archive
+    from mmscore.dataset.zip_archive import open_archive
 
     def ours() -> bytes:
         return open_archive(data / "images.zip").read("images/PMC0000100_FIG1.jpg")

@@ -15,8 +15,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from mmscore import _core
-from mmscore.scoring import score_replies
+import mmscore._core as _core
+from mmscore.scoring.batch import score_replies
 
 Score = Callable[[list[str], list[str]], list[Any]]
 

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 
 from measure import SHARED, endpoint
 
-from mmscore.client import Client, Service, completions_url
-from mmscore.config import TaskConfig
-from mmscore.endpoint import attacher
-from mmscore.planning import plan
-from mmscore.wire import build_request, media_of
+from mmscore.config.task import TaskConfig
+from mmscore.model.client import Client, Service, completions_url
+from mmscore.model.endpoint import attacher
+from mmscore.model.request import build_request, media_of
+from mmscore.plan.plan import plan
 
 HEADERS = {"Content-Type": "application/json"}
 Body = tuple[bytes, ...]

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import Request, Response, reply, serve
 from small_parquet import write
 from support import ROOT, run_cli
+from support.server import Request, Response, reply, serve
 
 from mmscore.benchmarks import BENCHMARKS, count_qa
 from mmscore.benchmarks.base import Options
+from mmscore.dataset.hub.hub_files import locate
 from mmscore.errors import DataError
-from mmscore.hub.files import locate
-from mmscore.records import Media, Sample, Text
+from mmscore.types import Media, Sample, Text
 
 SAMPLES = ROOT / "data" / "samples" / "count_qa"
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import Request, Response, reply, serve
 from support import ROOT, run_cli
+from support.server import Request, Response, reply, serve
 
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vmcq import BENCHMARK, read_options, right_labels, samples
+from mmscore.dataset.hub.hub_files import locate
 from mmscore.errors import ConfigError, DataError
-from mmscore.hub.files import locate
-from mmscore.prompts import CHINESE_SINGLE_ANSWER_COT, SINGLE_ANSWER_COT
-from mmscore.records import Sample, Text
-from mmscore.wire import media_of
+from mmscore.model.prompts import CHINESE_SINGLE_ANSWER_COT, SINGLE_ANSWER_COT
+from mmscore.model.request import media_of
+from mmscore.types import Sample, Text
 
 SAMPLES = ROOT / "data" / "samples" / "general_vmcq"
 

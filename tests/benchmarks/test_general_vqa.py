@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_sets import asking, load, only, write
-from server import reply, serve
 from support import ROOT, run_cli
+from support.own_sets import asking, load, only, write
+from support.server import reply, serve
 
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vqa import BENCHMARK, METRICS, samples, understood
+from mmscore.dataset.hub.hub_files import locate
 from mmscore.errors import ConfigError, DataError
-from mmscore.hub.files import locate
-from mmscore.metrics import BLEU_KEYS, ROUGE_KEYS
-from mmscore.records import Sample, Text
-from mmscore.wire import media_of
+from mmscore.model.request import media_of
+from mmscore.scoring.metrics import BLEU_KEYS, ROUGE_KEYS
+from mmscore.types import Sample, Text
 
 SAMPLES = ROOT / "data" / "samples" / "general_vqa"
 PNG = (SAMPLES / "pictures" / "circle.png").read_bytes()

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_sets import asking, write
-from server import reply, serve
 from support import ROOT, Ran, run_cli
+from support.own_sets import asking, write
+from support.server import reply, serve
 
 PNG = (ROOT / "data" / "samples" / "general_vqa" / "pictures" / "circle.png").read_bytes()
 

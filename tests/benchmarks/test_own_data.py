@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
-from own_sets import asking, image_of, load, only, write
-from server import reply, serve
 from support import ROOT, run_cli
+from support.own_sets import asking, image_of, load, only, write
+from support.server import reply, serve
 
+from mmscore.dataset.media.sources import TextSource
 from mmscore.errors import ConfigError, DataError, MediaError
-from mmscore.records import Sample
-from mmscore.sources import TextSource
+from mmscore.types import Sample
 
 PNG = (ROOT / "data" / "samples" / "general_vqa" / "pictures" / "circle.png").read_bytes()
 BASE64 = base64.b64encode(PNG).decode()

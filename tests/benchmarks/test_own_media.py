@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_sets import asking, image_of, load, only, write
-from server import Request, Response, file, raw, reply, serve, status
 from support import ROOT, Ran, run_cli
+from support.own_sets import asking, image_of, load, only, write
+from support.server import Request, Response, file, raw, reply, serve, status
 
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vmcq import BENCHMARK as VMCQ
-from mmscore.hub.files import locate
-from mmscore.records import Sample, Text
-from mmscore.rows import Cell
-from mmscore.sources import BytesSource, TextSource
-from mmscore.wire import media_of
+from mmscore.dataset.hub.hub_files import locate
+from mmscore.dataset.media.sources import BytesSource, TextSource
+from mmscore.dataset.rows import Cell
+from mmscore.model.request import media_of
+from mmscore.types import Sample, Text
 
 PICTURES = ROOT / "data" / "samples" / "general_vqa" / "pictures"
 SMALL = (PICTURES / "circle.png").read_bytes()

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import Request, Response, reply, serve
 from support import ROOT, run_cli
+from support.server import Request, Response, reply, serve
 
 from mmscore.benchmarks import pmc_vqa
 from mmscore.benchmarks.base import Options
+from mmscore.dataset.hub.hub_files import locate
 from mmscore.errors import DataError
-from mmscore.hub.files import locate
-from mmscore.prompts import choice_prompt
-from mmscore.records import Media, Sample, Text
+from mmscore.model.prompts import choice_prompt
+from mmscore.types import Media, Sample, Text
 
 SAMPLES = ROOT / "data" / "samples" / "pmc_vqa"
 
@@ -81,13 +81,13 @@ def media_of(sample: Sample) -> Media:
 def test_option_prompts_and_marks_are_those_of_the_golden_files(
     golden: Callable[[str], Any],
 ) -> None:
-    from mmscore.answers import clean_option
+    from mmscore.scoring.answers import clean_option
 
     for case in golden("pmc_choice_prefix"):
         assert clean_option(case["in"]["choice"], case["in"]["letter"]) == case["out"], case
     for case in golden("mcq_prompt"):
         given = case["in"]
-        from mmscore.prompts import CHOICE_TEMPLATES
+        from mmscore.model.prompts import CHOICE_TEMPLATES
 
         template = CHOICE_TEMPLATES.get(given["template"], given["template"])
         assert choice_prompt(template, given["question"], given["choices"]) == case["out"], case

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmscore import _core
+import mmscore._core as _core
 
 filetype = pytest.importorskip("filetype", reason="the oracle package is not installed")
 

@@ -7,12 +7,12 @@ import unicodedata
 
 import pytest
 
-from mmscore import _core
+import mmscore._core as _core
 
 for package in ("nltk", "jieba", "rouge_chinese"):
     pytest.importorskip(package, reason=f"`{package}`, whose behaviour is promised, is absent")
 
-import metric_reference as reference  # noqa: E402 (imports what was looked for above)
+from support import metric_reference as reference  # noqa: E402 (imports what was looked for above)
 
 pytestmark = pytest.mark.skipif(
     not reference.PUNKT.is_dir(), reason=f"no {reference.PUNKT}; set MMSCORE_SHARED"

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mmscore import _core, answers
+import mmscore._core as _core
+from mmscore.scoring import answers
 
 SEED = 20261130
 BLANKS = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u2000\u2028\u2029\u202f\u3000\u200b\ufeff"

@@ -1,0 +1,1 @@
+"""Where data are and what is in them: folders, archives, hubs, rows, media."""

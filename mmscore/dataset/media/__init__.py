@@ -1,0 +1,1 @@
+"""Images, sounds and clips: where they lie, what they are, how they are sent."""

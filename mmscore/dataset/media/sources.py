@@ -1,0 +1,219 @@
+"""Where the media of a user's own records are: files, base64 text, bytes of a row.
+
+Each source implements `records.Source`; bytes are read when asked for and not kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from zlib import crc32
+
+import mmscore._core as _core
+from mmscore.dataset.rows import Cell
+from mmscore.error_text import shown
+from mmscore.errors import DataError, MediaError
+
+
+def mime_of(data: bytes) -> str | None:
+    """The MIME type that the first bytes tell, as `filetype` 1.2.0 decides; else None."""
+    return _core.sniff(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """The folders in which a relative media path is looked for, in order.
+
+    Attributes:
+        folders: The media root if one was given, the data file's folder, the working directory.
+    """
+
+    folders: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, data_file: Path, media_root: Path | None) -> Roots:
+        """The places for the records of one data file."""
+        folders = (data_file.parent, Path())
+        return cls(folders if media_root is None else (media_root, *folders))
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file named by a cell.
+
+    Attributes:
+        given: The path as the record has it.
+        roots: Where it is looked for unless it is absolute.
+    """
+
+    given: str
+    roots: Roots
+
+    @property
+    def name(self) -> str:
+        """The path as the record has it."""
+        return self.given
+
+    def places(self) -> Iterator[str]:
+        """Every path tried, in order; one with backslashes is tried with slashes too."""
+        spellings = dict.fromkeys([self.given, self.given.replace("\\", "/")])
+        seen: set[str] = set()
+        for spelling in spellings:
+            for folder in self.roots.folders:
+                place = os.path.join(folder, spelling)  # noqa: PTH118 - Path drops what errors show
+                if place not in seen:
+                    seen.add(place)
+                    yield place
+
+    def root(self) -> Path | None:
+        """The folder from which the file is found, its own where the path is absolute."""
+        place = self.find()
+        if place is None:
+            return None
+        if Path(self.given).is_absolute():
+            return Path(place).parent
+        for folder in self.roots.folders:
+            for spelling in (self.given, self.given.replace("\\", "/")):
+                if os.path.join(folder, spelling) == place:  # noqa: PTH118 - as `places` joins
+                    return folder
+        return None
+
+    def find(self) -> str | None:
+        """The first place that is a file."""
+        return next((place for place in self.places() if os.path.isfile(place)), None)  # noqa: PTH113 - never raises
+
+    def exists(self) -> bool:
+        """Whether a file is in one of the places."""
+        return self.find() is not None
+
+    def read(self) -> bytes:
+        """The file's bytes.
+
+        Raises:
+            MediaError: It is in none of the places, or cannot be read.
+        """
+        place = self.find()
+        if place is None:
+            raise MediaError(self.missing(), hint="set --media-root to the folder paths start from")
+        try:
+            return Path(place).read_bytes()
+        except OSError as error:
+            raise MediaError(f"cannot read `{place}`: {error.strerror or error}") from error
+
+    def missing(self) -> str:
+        """The sentence that says where the file was looked for."""
+        tried = ", ".join(shown(place) for place in self.places())
+        return f"no file {shown(self.given)}, tried {tried}"
+
+
+@dataclass(frozen=True, slots=True)
+class BytesSource:
+    """Bytes of a Parquet column, with the record or left in the file.
+
+    Attributes:
+        name: The place in words.
+        held: The bytes, or where they are.
+    """
+
+    name: str
+    held: bytes | Cell = field(repr=False)
+
+    def exists(self) -> bool:
+        """Always: the record holds them."""
+        return True
+
+    def read(self) -> bytes:
+        """The bytes, read from the file now if they were left there.
+
+        Raises:
+            DataError: The file is gone, was changed, or is damaged at that place.
+        """
+        held = self.held.read() if isinstance(self.held, Cell) else self.held
+        if not isinstance(held, bytes):
+            raise MediaError(f"{self.name} holds a text, expected bytes")
+        return held
+
+
+def held_name(where: str, held: str | bytes) -> str:
+    """A name for a medium in a record that tells it from those of other records."""
+    data = held.encode("utf-8", "replace") if isinstance(held, str) else held
+    return f"{where}, checksum {crc32(data):08x}"
+
+
+DATA_URI = re.compile(r"data:[^,]*;base64,")
+
+NOT_PLAIN = "\t\n\v\f\r\x1c\x1d\x1e\x1f _-"
+"""What stands in base64 that not every server takes: line breaks and the URL-safe alphabet."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSource:
+    """Base64, with or without a `data:` prefix, in the record or left in the data file.
+
+    Attributes:
+        name: The place in words.
+        held: The text, or where it is: either alphabet, line breaks allowed, padding optional.
+    """
+
+    name: str
+    held: str | Cell = field(repr=False)
+
+    def exists(self) -> bool:
+        """Always: the record holds it."""
+        return True
+
+    def text(self) -> str:
+        """The text as it is written.
+
+        Raises:
+            DataError: The file is gone, was changed, or is damaged at that place.
+        """
+        return self.held if isinstance(self.held, str) else str(self.held.read())
+
+    def uri(self) -> str | None:
+        """The text where it is a data URI that every server takes as it is, else None.
+
+        Raises:
+            DataError: See `text`.
+        """
+        text = self.text()
+        prefix = DATA_URI.match(text)
+        if prefix is None or any(text.find(mark, prefix.end()) >= 0 for mark in NOT_PLAIN):
+            return None
+        return text
+
+    def read(self) -> bytes:
+        """The decoded bytes.
+
+        Raises:
+            DataError: The file was changed, or the text is not base64.
+        """
+        try:
+            return _core.decode_base64(self.text())
+        except DataError as error:
+            raise MediaError(f"{self.name}: {error}") from error
+
+
+BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]+={0,2}\s*")
+SHORTEST_BASE64 = 16
+HEAD_CHARACTERS = 64
+
+
+def is_base64_of(kind: str, text: str) -> bool:
+    """Whether a text is base64 of an image, a sound or a clip, by alphabet and first bytes.
+
+    A path cannot be taken for it: its beginning would have to decode to a known file signature.
+    The beginning of a text will do.
+    """
+    head = text[:HEAD_CHARACTERS]
+    if len(head) < SHORTEST_BASE64 or "." in head:  # most paths are told by their dot
+        return False
+    head = "".join(head.split())
+    try:
+        found = mime_of(_core.decode_base64(head[: len(head) // 4 * 4]))
+    except DataError:
+        return False
+    return found is not None and found.startswith(f"{kind}/") and bool(BASE64.fullmatch(text))

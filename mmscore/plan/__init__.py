@@ -1,0 +1,1 @@
+"""Before the first request: which benchmark, data and samples, and what is wrong with them."""

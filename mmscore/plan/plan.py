@@ -1,0 +1,162 @@
+"""What a task comes to for each of its benchmarks: data found, samples counted, options checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mmscore import benchmarks
+from mmscore.benchmarks.base import Benchmark, Options
+from mmscore.config.judge import JudgeConfig
+from mmscore.config.task import TaskConfig
+from mmscore.dataset.hub.hub_files import Files, locate
+from mmscore.errors import ConfigError
+from mmscore.model.prompts import CHOICE_TEMPLATES
+from mmscore.model.request import media_of
+from mmscore.plan.benchmark_options import chosen, data_place, extra_options, task_of
+from mmscore.plan.events import SILENT, Events
+from mmscore.plan.selection import Selection, Survey, check_subsets, check_survey, select, survey
+from mmscore.scoring import reply_filters
+from mmscore.scoring.judge.ask import resolved
+from mmscore.types import Message, Sample, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One benchmark of a task, surveyed and ready to be asked."""
+
+    task: TaskConfig
+    benchmark: Benchmark
+    files: Files
+    options: Options
+    survey: Survey
+    selection: Selection
+    filter: Callable[[str], str]
+    judge: JudgeConfig
+
+    def samples(self) -> Iterator[Sample]:
+        """All samples, with the user's system message in front."""
+        return _samples(self.benchmark, self.files, self.options)
+
+    def sources(self) -> Iterator[Source]:
+        """Where the media of the selected samples lie, in the order they are asked."""
+        for _, sample, _ in self.selection.items(self.samples()):
+            for medium in media_of(sample.messages):
+                if medium.source is not None:
+                    yield medium.source
+
+    @property
+    def planned(self) -> dict[str, int]:
+        """Subset -> requests this run will hold."""
+        return self.selection.planned(self.samples())
+
+
+def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
+    """Yield the plan of each benchmark; all are checked before the first is asked."""
+    if not task.datasets:
+        raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
+    for name in task.dataset_args.keys() - set(task.datasets):
+        if not any(benchmarks.is_file(given) for given in task.datasets):
+            benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
+    for name in task.datasets:
+        yield plan(task, name, events)
+
+
+def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
+    """The plan of one benchmark.
+
+    Raises:
+        ConfigError: The benchmark or one of its subsets is unknown, or no sample is selected.
+        DataError: The data are missing, damaged or incomplete.
+        HubError: The data cannot be fetched.
+    """
+    looked = look(task, name, events)
+    check_survey(looked.survey, looked.files.name, skip_bad_media=task.skip_bad_media)
+    if not any(looked.planned.values()):
+        total = sum(looked.survey.counts.values())
+        chosen_by = " and ".join(
+            f"`{field}` {value}"
+            for field, value in (("limit", task.limit), ("shard", task.shard))
+            if value is not None
+        )
+        raise ConfigError(
+            f"0 of {total} samples of `{name}` are selected by {chosen_by}",
+            hint="take a larger limit (a share is rounded down) or fewer shards",
+        )
+    return looked
+
+
+def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False) -> Plan:
+    """The plan of one benchmark, whatever is wrong with its samples.
+
+    Args:
+        task: The task.
+        name: The benchmark.
+        events: Who wants to hear of progress.
+        whole: Fetch archives whole instead of the members that are read.
+
+    Raises:
+        ConfigError: The benchmark or one of its subsets is unknown.
+        DataError: The data are missing or damaged.
+        HubError: They cannot be fetched.
+    """
+    benchmark, args = chosen(name, task.dataset_args)
+    task = task_of(task, benchmark, args)
+    keep = reply_filters.build(args.get("filters"))
+    judge = resolved(JudgeConfig.from_dict(task.judge or {}))
+    _check_template(args.get("prompt_template"))
+    options = Options(
+        subsets=tuple(args.get("subset_list") or ()),
+        prompt_template=args.get("prompt_template"),
+        system=args.get("system_prompt"),
+        media_root=Path(task.media_root) if task.media_root else None,
+        extra=extra_options(benchmark, args),
+    )
+    if benchmark.subsets:
+        check_subsets(options.subsets, benchmark.subsets, name)
+    files = find_files(task, name, events, whole=whole)
+    found = survey(_samples(benchmark, files, options))
+    order = [*(options.subsets or benchmark.subsets), *found.counts]
+    counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
+    selection = select(counts, task.limit, task.shard, task.repeats)
+    return Plan(task, benchmark, files, options, found, selection, keep, judge)
+
+
+def _check_template(template: str | None) -> None:
+    if template is not None and "{question}" not in CHOICE_TEMPLATES.get(template, template):
+        raise ConfigError(
+            "the prompt template has no `{question}`, so it never shows what is asked",
+            hint="write {question} where the question stands",
+        )
+
+
+def find_files(
+    task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False
+) -> Files:
+    """The files of a benchmark's data set; nothing is fetched yet.
+
+    Raises:
+        ConfigError: The benchmark, the hub or the data set's id is unknown.
+        DataError: There is nothing at that place.
+    """
+    benchmark, args = chosen(name, task.dataset_args)
+    return locate(
+        data_place(task, benchmark, args),
+        name,
+        benchmark.dataset.ids if benchmark.dataset else {},
+        offline=task.offline,
+        whole=whole,
+        notice=events.notice,
+        progress=events.fetching,
+    )
+
+
+def _samples(benchmark: Benchmark, files: Files, options: Options) -> Iterator[Sample]:
+    for sample in benchmark.samples(files, options):
+        # A record's own system message stays, as with the reference.
+        if options.system is None or any(m.role == "system" for m in sample.messages):
+            yield sample
+        else:
+            system = Message("system", options.system)
+            yield replace(sample, messages=(system, *sample.messages))

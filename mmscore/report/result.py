@@ -1,0 +1,62 @@
+"""What a run came to: its report and exit code, from its folder alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmscore import report
+from mmscore.errors import Exit
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one benchmark came to.
+
+    Attributes:
+        folder: The run's folder.
+        report: The report.
+        exit_code: What the command line exits with for it.
+    """
+
+    folder: Path
+    report: report.Report
+    exit_code: Exit
+
+    def __repr__(self) -> str:
+        """Return where it lies and what it scored, in a line: a dict of results prints this."""
+        scores = {row.metric: row.score for row in self.report.overall}
+        return f"Result(folder={str(self.folder)!r}, num={self.report.main.num}, scores={scores})"
+
+    def __str__(self) -> str:
+        """Return the report as text, as the command line prints it."""
+        from mmscore.report.terminal import render
+
+        return render(self.report)
+
+
+def reported(
+    folder: Path,
+    formats: tuple[str, ...] = ("json", "csv"),
+    thumbnails: Callable[[report.Run], Mapping[str, str]] = lambda _: {},
+) -> Result:
+    """Build a run's report and write it in its folder.
+
+    Args:
+        folder: The run's folder.
+        formats: Which reports to write.
+        thumbnails: Makes small pictures for the one in HTML.
+
+    Raises:
+        DataError: The folder holds no run.
+        StorageError: The report cannot be written.
+    """
+    run = report.load(folder)
+    built = report.build(run)
+    for name in formats:
+        report.write(built, run, name, thumbnails=thumbnails(run) if name == "html" else None)
+    failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
+    failed = failed or bool(built.judge and built.judge["failed"])
+    code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
+    return Result(folder, built, code)

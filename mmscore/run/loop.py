@@ -1,0 +1,319 @@
+"""Samples in, records out: a window of workers, each taking the next sample as it is done.
+
+There are no batches, so one slow reply holds up nobody. A worker reads a sample's media, asks,
+scores and writes before it takes the next; memory depends on the number of workers, not samples.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mmscore.benchmarks.base import Benchmark
+from mmscore.errors import DataError, EndpointError, HubError
+from mmscore.model.client import Client, hint_for
+from mmscore.model.request import Attachment, Request, build_request, media_of
+from mmscore.plan.events import Progress
+from mmscore.run.interrupts import Interrupts
+from mmscore.run.record import prediction_record, reply_of, score_record
+from mmscore.scoring.judge.panel import Panel
+from mmscore.store.journal import AppendFile, Key
+from mmscore.types import FAILED, SCORED, Media, Reply, Sample, Status
+
+STOP_AT_ONCE = frozenset({401, 403, 404})
+"""Statuses that no other sample will escape: the first one stops a run without any answer."""
+
+_STOP_WAIT = 0.2
+
+Item = tuple[int, Sample, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier run of the same folder left.
+
+    Attributes:
+        predictions: The last record of each sample that has a reply, read when it is looked up.
+        scores: The last score record of each, likewise.
+    """
+
+    predictions: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
+    scores: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """All that asking needs, as values and functions.
+
+    Attributes:
+        benchmark: What reads and scores a reply.
+        client: What sends a request.
+        options: Generation options for each request body.
+        attach: Turns a medium into what is sent; raises DataError for a broken one.
+        filter: What happens to a reply before it is parsed.
+        predictions: Where replies are written.
+        scores: Where scores are written.
+        concurrency: Requests in flight.
+        earlier: What need not be asked again.
+        judges: Who is asked about a reply after the rule; None where nobody is.
+        drop_downloads: Ends what is being fetched of the data, when the user stops the run.
+    """
+
+    benchmark: Benchmark
+    client: Client
+    options: Mapping[str, Any]
+    attach: Callable[[Media], Attachment]
+    filter: Callable[[str], str]
+    predictions: AppendFile
+    scores: AppendFile
+    concurrency: int
+    earlier: Earlier = field(default_factory=Earlier)
+    judges: Panel | None = None
+    drop_downloads: Callable[[], None] = lambda: None
+
+    def request(self, sample: Sample) -> tuple[Request, list[Attachment]]:
+        """The request for a sample and the media in it, which are read for that.
+
+        Raises:
+            DataError: A medium is gone, broken or cannot be sent.
+        """
+        media = [self.attach(medium) for medium in media_of(sample.messages)]
+        model = self.client.service.model
+        return build_request(model, sample.messages, media, self.options), media
+
+
+class Run:
+    """One asking of all items; `run` returns when all ended or the run was stopped."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        items: Iterator[Item],
+        total: int,
+        on_progress: Callable[[Progress], None],
+        notice: Callable[[str], None],
+    ) -> None:
+        self.asking = asking
+        self.progress = Progress(total)
+        self.changed = 0
+        self._items = items
+        self._on_progress = on_progress
+        self._notice = notice
+        self._take_lock = threading.Lock()
+        self._count_lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._working = max(1, min(asking.concurrency, total))
+        self._ended = threading.Event()
+        self._error: BaseException | None = None
+        self._answered = False
+        self._failures_in_a_row = 0
+        self._started = time.monotonic()
+
+    def run(self, interrupts: Interrupts) -> Progress:
+        """Ask everything.
+
+        Args:
+            interrupts: How often the user has asked to stop: once lets what is in flight finish,
+                twice does not.
+
+        Raises:
+            EndpointError: The endpoint is unusable; what was answered is kept.
+            MmscoreError: The data or the run's folder failed.
+            KeyboardInterrupt: Asked to stop; what was in flight has been finished and written.
+        """
+        threads = [
+            threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
+            for number in range(self._working)
+        ]
+        interrupted = self._wait_for(threads, interrupts)
+        self.progress.seconds = time.monotonic() - self._started
+        self._on_progress(replace(self.progress))
+        if self.progress.kept:
+            asked = self.progress.done - self.progress.kept
+            self._notice(f"{self.progress.kept} earlier replies stand, {asked} samples were asked")
+        if self.changed:
+            self._notice(
+                f"{self.changed} earlier replies were to other requests (model, prompt, options or "
+                "images changed) and were asked again"
+            )
+        if interrupted and isinstance(self._error, HubError):
+            raise KeyboardInterrupt  # a dropped download is its consequence
+        if self._error is not None:
+            raise self._error
+        if interrupted:
+            raise KeyboardInterrupt
+        return self.progress
+
+    def _wait_for(self, threads: list[threading.Thread], interrupts: Interrupts) -> bool:
+        """Start the workers and wait for all; return whether the user asked to stop.
+
+        Workers say themselves that they ended: a `Thread.join` that is interrupted may take one
+        that runs for one that has ended (CPython gh-90882), and its reply would be lost.
+        """
+        for number, thread in enumerate(threads):
+            try:
+                thread.start()
+            except RuntimeError:  # the system gives no more of them, as containers may
+                self._leave(len(threads) - number)
+                if number == 0:
+                    raise
+                self._notice(f"the system gives {number} threads: no more requests are in flight")
+                break
+        answered = 0
+        while not self._ended.wait(_STOP_WAIT):
+            while answered < interrupts.count:
+                answered += 1
+                self._interrupted(answered)
+        return interrupts.count > 0
+
+    def _interrupted(self, times: int) -> None:
+        self._stopping.set()
+        self.asking.drop_downloads()
+        if times == 1:
+            self._notice("stopping: finishing the requests in flight (Ctrl-C again to drop them)")
+        else:
+            self.asking.client.abort()
+            if self.asking.judges is not None:
+                self.asking.judges.stop(abort=True)
+
+    def _work(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                with self._take_lock:
+                    item = next(self._items, None)
+                if item is None:
+                    return
+                self._one(*item)
+        except BaseException as error:
+            self._stop(error)
+        finally:
+            self._leave(1)
+
+    def _leave(self, workers: int) -> None:
+        with self._count_lock:
+            self._working -= workers
+            if self._working == 0:
+                self._ended.set()
+
+    def _stop(self, error: BaseException) -> None:
+        with self._count_lock:
+            if self._error is None:
+                self._error = error
+            self._stopping.set()
+        # Those who wait for a next attempt need not: their samples are asked on resume.
+        self.asking.client.stopped.set()
+        if self.asking.judges is not None:
+            self.asking.judges.stop()
+
+    def _one(self, index: int, sample: Sample, repeat: int) -> None:
+        asking = self.asking
+        if sample.problem is not None:
+            reply = Reply(status="bad_media", error=sample.problem)
+            self._record(index, sample, repeat, reply, None, ())
+            return
+        try:
+            request, attachments = asking.request(sample)
+        except DataError as error:
+            reply = Reply(status="bad_media", error=error.message)
+            self._record(index, sample, repeat, reply, None, ())
+            return
+        if self._keep(sample, repeat, request):
+            return
+        reply = asking.client.ask(request.body)
+        if self._cut_short(reply):
+            return
+        self._record(index, sample, repeat, reply, request, attachments)
+        self._judge_endpoint(reply)
+
+    def _keep(self, sample: Sample, repeat: int, request: Request) -> bool:
+        """Whether an earlier reply to the very same request stands."""
+        earlier, key = self.asking.earlier, (sample.id, repeat)
+        prediction = earlier.predictions.get(key)
+        if prediction is None:
+            return False
+        if prediction.get("request") != request.hash:
+            with self._count_lock:
+                self.changed += 1
+            return False
+        score = self._score(sample, repeat, reply_of(prediction))
+        if score != earlier.scores.get(key):
+            self.asking.scores.append(score)
+        self._count(prediction["status"], score["metrics"], kept=True)
+        return True
+
+    def _cut_short(self, reply: Reply) -> bool:
+        """Whether the reply failed only because the run was told to stop."""
+        return self._stopping.is_set() and reply.status in FAILED
+
+    def _record(
+        self,
+        index: int,
+        sample: Sample,
+        repeat: int,
+        reply: Reply,
+        request: Request | None,
+        attachments: tuple[Attachment, ...] | list[Attachment],
+    ) -> None:
+        asking = self.asking
+        asking.predictions.append(
+            prediction_record(index, sample, repeat, reply, request, attachments)
+        )
+        metrics: Mapping[str, float] = {}
+        if reply.status in SCORED:
+            score = self._score(sample, repeat, reply.text)
+            asking.scores.append(score)
+            metrics = score["metrics"]
+        self._count(reply.status, metrics, requests=reply.attempts)
+
+    def _score(self, sample: Sample, repeat: int, text: str) -> dict[str, Any]:
+        asking = self.asking
+        return score_record(asking.benchmark, sample, repeat, text, asking.filter, asking.judges)
+
+    def _count(
+        self,
+        status: Status,
+        metrics: Mapping[str, float],
+        *,
+        requests: int = 0,
+        kept: bool = False,
+    ) -> None:
+        value = metrics.get(self.asking.benchmark.metrics[0])
+        with self._count_lock:
+            progress = self.progress
+            progress.done += 1
+            progress.kept += kept
+            progress.failed += status in FAILED
+            progress.requests += requests
+            if value is not None:
+                progress.scored += 1
+                progress.right += value
+            progress.seconds = time.monotonic() - self._started
+            self._on_progress(replace(progress))
+
+    def _judge_endpoint(self, reply: Reply) -> None:
+        """Stop the run where the endpoint, not the samples, is what fails."""
+        with self._count_lock:
+            if reply.status in SCORED:
+                self._answered = True
+                self._failures_in_a_row = 0
+                return
+            self._failures_in_a_row += 1
+            failures, answered = self._failures_in_a_row, self._answered
+        unreachable = not self.asking.client.reached and reply.status == "error"
+        if not answered and (unreachable or reply.http_status in STOP_AT_ONCE):
+            raise self._unusable(reply, "")
+        enough = max(8, 2 * self.asking.concurrency) if answered else min(8, self.progress.total)
+        if failures >= enough:
+            words = "in a row" if answered else "of the first requests"
+            raise self._unusable(reply, f" ({failures} failures {words})")
+
+    def _unusable(self, reply: Reply, more: str) -> EndpointError:
+        place = self.asking.client.place
+        hint = hint_for(reply.http_status, reply.error or "")
+        return EndpointError(
+            f"the endpoint {place} cannot be used: {reply.error}{more}",
+            hint=hint or "check that the server runs and --api-url; go on later with --resume",
+        )

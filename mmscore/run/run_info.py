@@ -1,0 +1,91 @@
+"""What `run.json` keeps of a run, so that its numbers can be traced to what made them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mmscore.config.judge import JudgeConfig
+from mmscore.config.task import TaskConfig
+from mmscore.error_text import without_secrets
+from mmscore.plan.plan import Plan
+from mmscore.scoring import reply_filters
+from mmscore.scoring.judge import panel
+from mmscore.store import journal
+from mmscore.version import versions
+
+NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
+    *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
+}
+"""Task fields that are no part of what a run measured, or are secret."""
+
+
+def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
+    """What `run.json` says when a run begins; `place` is the endpoint's, None where there is none.
+
+    Raises:
+        DataError: The run to go on with is damaged.
+    """
+    task, benchmark = plan.task, plan.benchmark
+    before = journal.read_run(folder) if task.resume else {}
+    return {
+        "schema_version": 1,
+        "benchmark": {
+            "name": benchmark.name,
+            "title": benchmark.title,
+            "metrics": panel.metrics_with(plan.judge, benchmark.metrics),
+            "subsets": dict(benchmark.subsets),
+            "groups": list(benchmark.groups),
+            **({"file": str(benchmark.file)} if benchmark.file else {}),
+        },
+        "model": task.model_id or task.model,
+        "endpoint": place,
+        "config": stored_config(task, plan.judge),
+        "versions": versions(),
+        "fingerprints": {
+            "data": plan.files.fingerprint(),
+            "prompt": _prompt_fingerprint(plan),
+            "scorer": reply_filters.scorer_id(
+                benchmark.scorer, task.dataset_args.get(benchmark.name, {}).get("filters")
+            ),
+        },
+        "planned": plan.planned,
+        "repeats": task.repeats,
+        "shard": task.shard,
+        "started": before.get("started") or now(),
+        "finished": None,
+        "seconds": float(before.get("seconds") or 0.0),
+        "stopped": "not finished",
+        "judge": panel.facts(plan.judge),
+    }
+
+
+def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
+    """The task as a run keeps it: what was set, without secrets."""
+    default = asdict(TaskConfig())
+    values = {
+        name: value
+        for name, value in asdict(task).items()
+        if name not in NOT_STORED and value != default[name]
+    }
+    if "judge" in values:
+        values["judge"] = panel.described(judge)
+    # A URL that may hold a key is left out whole: cut short, it would be another one.
+    if without_secrets(values.get("api_url", "")) != values.get("api_url", ""):
+        del values["api_url"]
+    return values
+
+
+def _prompt_fingerprint(plan: Plan) -> str:
+    used = plan.options.prompt_template or dict(plan.benchmark.prompt)
+    text = json.dumps([used, plan.options.system], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

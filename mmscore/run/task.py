@@ -1,0 +1,236 @@
+"""One task from start to report: `run_task` is what the command line calls too."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmscore.config.task import TaskConfig
+from mmscore.errors import ConfigError, DataError, StorageError
+from mmscore.model.client import Client
+from mmscore.model.endpoint import attacher, body_options, service
+from mmscore.model.request import build_request, media_of
+from mmscore.plan import vlmevalkit
+from mmscore.plan.events import SILENT, Events
+from mmscore.plan.plan import Plan, plans
+from mmscore.report.result import Result, reported
+from mmscore.run.interrupts import counted
+from mmscore.run.loop import Asking, Earlier, Run
+from mmscore.run.record import replied
+from mmscore.run.resume import REPLACED, asks_the_same, bring_in_line
+from mmscore.run.run_info import now, run_record
+from mmscore.scoring.judge import panel
+from mmscore.store import journal
+
+WARNINGS_TOLD = 5
+"""How many warnings about records are told before the rest is counted."""
+
+
+def run_task(
+    task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str],
+    events: Events = SILENT,
+) -> dict[str, Result]:
+    """Run a task: each of its benchmarks from loading to report.
+
+    Args:
+        task_cfg: The task, a mapping with its fields, or the path of a task file.
+        events: Who wants to hear of progress.
+
+    Returns:
+        Benchmark name -> its result, in the order asked for.
+
+    Raises:
+        ConfigError: The task is wrong.
+        DataError: The data are.
+        EndpointError: The model service cannot be used.
+        StorageError: The run's folder cannot be written.
+        KeyboardInterrupt: Stopped by the user; what was answered is kept and reported.
+    """
+    task = as_task(task_cfg)
+    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task, events)]}
+
+
+def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
+    """The task, whichever way it was given."""
+    if isinstance(task_cfg, Mapping):
+        task_cfg = TaskConfig.from_dict(task_cfg)
+    elif isinstance(task_cfg, str | os.PathLike):
+        task_cfg = TaskConfig.from_file(task_cfg)
+    if not isinstance(task_cfg, TaskConfig):
+        raise ConfigError(
+            f"a task is a TaskConfig, a mapping or a file, found {type(task_cfg).__name__}",
+            hint="run several tasks one after another",
+        )
+    return vlmevalkit.translated(task_cfg)
+
+
+def ask(plan: Plan, events: Events) -> Result:
+    """Ask all samples of a plan and write the report, also when the run is cut short.
+
+    Raises:
+        ConfigError: No model or no endpoint is given.
+        EndpointError: The model service cannot be used.
+        StorageError: The run's folder cannot be written.
+        KeyboardInterrupt: Stopped by the user.
+    """
+    with ExitStack() as until_reported:
+        return _ask(plan, events, until_reported)
+
+
+def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
+    client = Client(service(plan.task))
+    folder = run_folder(plan)
+    with ExitStack() as open_things:
+        open_things.enter_context(closing(client))
+        open_things.enter_context(closing(plan.files))
+        record = run_record(plan, client.place, folder)
+        asking = _asking(plan, client, folder, record, open_things, events)
+        journal.write_json(folder / journal.RUN, record)
+        events.start(plan.benchmark, record["planned"], folder)
+        for warning in plan.survey.warnings[:WARNINGS_TOLD]:
+            events.notice(warning)
+        if len(plan.survey.warnings) > WARNINGS_TOLD:
+            events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
+        if plan.judge.models and not plan.judge.asks:
+            events.notice(f"no judge is asked: strategy `{plan.judge.strategy}` scores by rule")
+        run = Run(
+            asking,
+            plan.selection.items(plan.samples()),
+            sum(record["planned"].values()),
+            events.progress,
+            events.notice,
+        )
+        stopped: BaseException | None = None
+        try:
+            if asking.judges is not None and not asking.earlier.predictions:
+                asking.judges.ready()  # a dead judge is told before the model is asked
+            plan.files.expect(plan.sources())
+            run.run(until_reported.enter_context(counted()))
+        except BaseException as error:
+            stopped = error
+    record["seconds"] = round(record["seconds"] + run.progress.seconds, 3)
+    record["finished"] = None if stopped else now()
+    record["stopped"] = (str(stopped) or type(stopped).__name__) if stopped else None
+    return _close(folder, record, stopped)
+
+
+def _close(folder: Path, record: Mapping[str, Any], stopped: BaseException | None) -> Result:
+    """Write the run's record and report; what stopped the run is raised after that."""
+    try:
+        journal.write_json(folder / journal.RUN, record)
+        result = reported(folder)
+    except StorageError:
+        if stopped is None:
+            raise
+    if stopped is not None:
+        stopped.add_note(f"run folder: {folder}")
+        raise stopped
+    return result
+
+
+def _asking(
+    plan: Plan,
+    client: Client,
+    folder: Path,
+    record: Mapping[str, Any],
+    open_things: ExitStack,
+    events: Events,
+) -> Asking:
+    def journal_of(name: str) -> journal.AppendFile:
+        return open_things.enter_context(closing(journal.AppendFile(folder / name, events.notice)))
+
+    predictions, scores = journal_of(journal.PREDICTIONS), journal_of(journal.SCORES)
+    said = journal_of(panel.JUDGEMENTS) if plan.judge.asks else None
+    judges = panel.panel_of(
+        plan.judge, plan.benchmark.metrics, folder, said, events.notice, plan.task.eval_batch_size
+    )
+    if judges is not None:
+        open_things.enter_context(closing(judges))
+    media = attacher(plan.task, events.notice)
+
+    def drop_downloads() -> None:
+        plan.files.close()
+        media.stop()
+
+    asking = Asking(
+        benchmark=plan.benchmark,
+        client=client,
+        options=body_options(plan.task),
+        attach=media.attach,
+        filter=plan.filter,
+        predictions=predictions,
+        scores=scores,
+        concurrency=plan.task.eval_batch_size,
+        judges=judges,
+        drop_downloads=drop_downloads,
+    )
+    if plan.task.resume and not asks_the_same(journal.read_run(folder), record):
+        _sort_replies(plan, asking, folder, events)
+    earlier = _earlier(folder, open_things, rescore=plan.task.rerun_review)
+    return replace(asking, earlier=earlier)
+
+
+def _sort_replies(plan: Plan, asking: Asking, folder: Path, events: Events) -> None:
+    """Move away what earlier replies do not belong to the run as it is now, and say so."""
+
+    def asked(known: frozenset[journal.Key]) -> Iterator[tuple[int, journal.Key, str | None]]:
+        for index, sample, repeat in plan.selection.items(plan.samples()):
+            if (sample.id, repeat) in known and sample.problem is None:
+                with suppress(DataError):  # told when the sample's turn comes
+                    yield index, (sample.id, repeat), asking.request(sample)[0].hash
+
+    moved = bring_in_line(folder, asking.predictions, asking.scores, asked)
+    if moved.away:
+        events.notice(
+            f"{moved.away} earlier replies were to other requests (model, prompt, options, data or "
+            f"selection changed); they do not count and are kept in {folder / REPLACED}"
+        )
+    if moved.back:
+        events.notice(f"{moved.back} replies of {folder / REPLACED} count again")
+
+
+def preview(plan: Plan) -> Iterator[tuple[str, Any]]:
+    """Yield subset and body of the first request of each subset, media shortened."""
+    attach = attacher(plan.task).attach
+    shown: set[str] = set()
+    for _, sample, _ in plan.selection.items(plan.samples()):
+        if sample.subset in shown:
+            continue
+        shown.add(sample.subset)
+        attachments = [attach(medium) for medium in media_of(sample.messages)]
+        short = [
+            replace(a, payload=a.payload[:48] + f"...({len(a.payload)} bytes)".encode())
+            for a in attachments
+        ]
+        model = plan.task.model or ""
+        request = build_request(model, sample.messages, short, body_options(plan.task))
+        yield sample.subset, json.loads(b"".join(request.body))
+
+
+def run_folder(plan: Plan) -> Path:
+    """The folder of the run: the one to go on with, or a new one."""
+    task = plan.task
+    if task.resume:
+        return Path(task.resume)
+    own = task.out or (task.work_dir if task.no_timestamp else None)
+    if own:
+        out = Path(own)
+        return journal.use_folder(out / plan.benchmark.name if len(task.datasets) > 1 else out)
+    return journal.new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
+
+
+def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
+    predictions = journal.LastRecords(folder / journal.PREDICTIONS, journal.key, replied)
+    open_things.enter_context(closing(predictions))
+    if rescore:
+        return Earlier(predictions)
+    scores = journal.LastRecords(folder / journal.SCORES, journal.key)
+    return Earlier(predictions, open_things.enter_context(closing(scores)))
+
+
+__all__ = ["Events", "Result", "as_task", "ask", "preview", "run_folder", "run_task"]

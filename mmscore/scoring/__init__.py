@@ -1,0 +1,1 @@
+"""What a reply is worth: answers read, metrics counted, judges asked."""

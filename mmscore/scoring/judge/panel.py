@@ -1,0 +1,346 @@
+"""The judges of a run: after the rule, the judge; no verdict is asked for twice.
+
+Each verdict is written to `judgements.jsonl` as it comes, with all that the judge said, and known
+again by sample, judge and the hash of the whole request. A failed one is kept too, and asked again
+by the next run. A judge that stops answering is left alone for the rest of the run, which goes on:
+what it did not judge is counted as unjudged, never scored.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from mmscore.config.judge import JudgeConfig
+from mmscore.error_text import without_secrets
+from mmscore.errors import DataError, EndpointError
+from mmscore.model.request import rendered
+from mmscore.scoring.judge.ask import Judge, Judgement, Prompt, ask, judge_of, probe, prompt_of
+from mmscore.scoring.judge.verdicts import Aggregation, combine
+from mmscore.store.journal import AppendFile, LastRecords
+from mmscore.types import Message, Sample
+
+JUDGEMENTS = "judgements.jsonl"
+
+ACCURACY = "accuracy"
+"""The metric a judge gives, whatever the benchmark's own are called."""
+
+PASSED = 0.99
+"""A rule's score above this needs no judge, as in EvalScope 1.14.1."""
+
+FAILURES_IN_A_ROW = 8
+"""Requests in a row after whose failure a judge is not asked any more."""
+
+Key = tuple[str, int, str, int]
+"""Sample, its repeat, judge, the judge's repeat."""
+
+
+class Panel:
+    """All judges of a run; called from any number of workers."""
+
+    def __init__(
+        self,
+        config: JudgeConfig,
+        metrics: Sequence[str],
+        judges: Iterable[Judge],
+        earlier: LastRecords[Key] | None,
+        file: AppendFile | None,
+        notice: Callable[[str], None],
+        concurrency: int = 1,
+    ) -> None:
+        """Bring them together; nothing is asked yet.
+
+        Args:
+            config: How replies are judged.
+            metrics: Those of the benchmark, the primary one first.
+            judges: Whom to ask; those without a client say only what they said before.
+            earlier: What they said before; closed with the panel.
+            file: Where what they say is written.
+            notice: Who hears of oddities.
+            concurrency: How many requests may fail at once.
+        """
+        self.config = config
+        self.prompt: Prompt = prompt_of(config)
+        self._has_accuracy = ACCURACY in metrics
+        self._primary = metrics[0]
+        self._judges = [*judges]
+        self._earlier = earlier
+        self._file = file
+        self._notice = notice
+        self._patience = max(FAILURES_IN_A_ROW, 2 * concurrency)
+        self._lock = threading.Lock()
+        self._probing = threading.Lock()
+        self._probed = False
+        self._unusable: EndpointError | None = None
+        self._failures = dict.fromkeys((judge.id for judge in self._judges), 0)
+
+    def __call__(
+        self, sample: Sample, repeat: int, reply: str, record: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The score record with the judges' word in it.
+
+        Raises:
+            EndpointError: A judge cannot be used from the start.
+            StorageError: A verdict cannot be written.
+        """
+        metrics: Mapping[str, float] = record["metrics"]
+        if self.prompt.needs_gold and sample.target is None:
+            return {**record, "metrics": self._merged(metrics, None)}
+        if self.config.strategy == "llm_recall" and metrics.get(self._primary, 0.0) > PASSED:
+            passed = {} if self._has_accuracy else {ACCURACY: 1.0}
+            return {**record, "metrics": {**passed, **metrics}}
+        summary = self._summary(sample, repeat, reply)
+        return {**record, "metrics": self._merged(metrics, summary["value"]), "judge": summary}
+
+    def ready(self) -> None:
+        """Ask each judge once whether it can judge at all; later calls do nothing.
+
+        Raises:
+            EndpointError: One does not answer.
+        """
+        with self._probing:
+            if self._unusable is not None:
+                raise self._unusable
+            if self._probed:
+                return
+            try:
+                for judge in self._judges:
+                    if judge.client is not None and (odd := probe(judge, self.prompt)):
+                        self._notice(odd)
+            except EndpointError as error:
+                self._unusable = error
+                raise
+            self._probed = True
+
+    def stop(self, *, abort: bool = False) -> None:
+        """Wait for nothing any more; with `abort`, end requests in flight too."""
+        for judge in self._judges:
+            if judge.client is not None:
+                judge.client.stopped.set()
+                if abort:
+                    judge.client.abort()
+
+    def close(self) -> None:
+        """Close idle connections, and what was said before."""
+        if self._earlier is not None:
+            self._earlier.close()
+        for judge in self._judges:
+            if judge.client is not None:
+                judge.client.close()
+
+    def _merged(self, metrics: Mapping[str, float], value: float | None) -> dict[str, float]:
+        """The rule's metrics and the judges' accuracy.
+
+        Where the benchmark has an accuracy, the judges' takes its place: instead of it (`llm`) or
+        where it is higher (`llm_recall`). Where it has none, theirs stands alone, or first.
+        """
+        if self.config.strategy == "llm":
+            if value is None:
+                return {}
+            others = metrics if self._has_accuracy else {}
+            return {ACCURACY: value, **{k: v for k, v in others.items() if k != ACCURACY}}
+        if value is None:
+            return dict(metrics)
+        if self._has_accuracy:
+            value = max(value, metrics.get(ACCURACY, 0.0))
+        return {ACCURACY: value, **{k: v for k, v in metrics.items() if k != ACCURACY}}
+
+    def _summary(self, sample: Sample, repeat: int, reply: str) -> dict[str, Any]:
+        """What `scores.jsonl` keeps of the judges' work on one reply."""
+        texts = (rendered(sample.messages), sample.target or "", reply)
+        messages = self.prompt.messages(*map(_sendable, texts))
+        lines = [
+            self._one((sample.id, repeat, judge.id, number), judge, messages)
+            for judge in self._judges
+            for number in range(self.config.repeats)
+        ]
+        said: dict[str, list[float | None]] = {}
+        for line in lines:
+            said.setdefault(line["judge"], []).append(line["value"])
+        outcome = combine(
+            said, cast(Aggregation, self.config.aggregation), self.config.min_valid_judges
+        )
+        reasons = [line["error"] for line in lines if line["error"]]
+        error = outcome.error if len(self._judges) > 1 or not reasons else reasons[0]
+        if outcome.error and len(self._judges) > 1 and reasons:
+            error = f"{outcome.error}: {reasons[0]}"
+        return {
+            "value": outcome.value,
+            "error": error if outcome.error else None,
+            "complete": outcome.complete,
+            "verdicts": [{name: line[name] for name in _SHOWN} for line in lines],
+            "usage": {
+                name: sum(line["usage"][name] for line in lines)
+                for name in ("prompt_tokens", "completion_tokens")
+            },
+            "requests": sum(line["requests"] for line in lines),
+            "seconds": round(sum(line["seconds"] for line in lines), 6),
+        }
+
+    def _one(self, key: Key, judge: Judge, messages: Sequence[Message]) -> Mapping[str, Any]:
+        """One judge's word on one reply: what it said before, or what it says now."""
+        request = judge.request(messages).hash
+        before = self._earlier.get(key) if self._earlier is not None else None
+        known = before if before is not None and before["request"] == request else None
+        if known is not None and (known["error"] is None or judge.client is None):
+            return known
+        if judge.client is None:
+            judgement = Judgement().fail("not_asked", "it has not been asked")
+        elif self._failures[judge.id] >= self._patience:
+            judgement = Judgement().fail("not_asked", "it had stopped answering and was not asked")
+        else:
+            self.ready()
+            judgement = ask(judge, self.prompt, messages)
+            self._count(judge, judgement)
+        line = _line(key, request, judgement)
+        if self._file is not None and judgement.requests:
+            self._file.append(line)
+        return line
+
+    def _count(self, judge: Judge, judgement: Judgement) -> None:
+        with self._lock:
+            failed = judgement.kind == "transport"
+            self._failures[judge.id] = self._failures[judge.id] + 1 if failed else 0
+            out = self._failures[judge.id] == self._patience
+        if out:
+            self._notice(
+                f"the judge `{judge.id}` failed {self._patience} times in a row and is not asked "
+                f"any more: {judgement.error}; what it did not judge can be judged later with "
+                "--resume"
+            )
+
+
+_SHOWN = ("judge", "judge_repeat", "verdict", "value", "reasoning", "kind", "error")
+
+
+def _line(key: Key, request: str, judgement: Judgement) -> dict[str, Any]:
+    """The line of `judgements.jsonl`."""
+    verdict = judgement.verdict
+    return {
+        "id": key[0],
+        "repeat": key[1],
+        "judge": key[2],
+        "judge_repeat": key[3],
+        "request": request,
+        "verdict": verdict.said if verdict else None,
+        "value": verdict.value if verdict else None,
+        "reasoning": verdict.reasoning if verdict else None,
+        "kind": judgement.kind,
+        "error": judgement.error,
+        "attempts": judgement.attempts,
+        "usage": {
+            "prompt_tokens": judgement.prompt_tokens,
+            "completion_tokens": judgement.completion_tokens,
+        },
+        "requests": judgement.requests,
+        "seconds": round(judgement.seconds, 6),
+    }
+
+
+def _sendable(text: str) -> str:
+    """The text as the run's folder will hold it: a lone surrogate becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+# --- a panel, from a task or from a run's folder -----------------------------------------------
+
+
+def panel_of(
+    config: JudgeConfig,
+    metrics: Sequence[str],
+    folder: Path,
+    file: AppendFile | None,
+    notice: Callable[[str], None],
+    concurrency: int = 1,
+) -> Panel | None:
+    """The judges of a run's folder; None where none is wanted.
+
+    Args:
+        config: How replies are judged, the environment's word included.
+        metrics: Those of the benchmark, the primary one first.
+        folder: The run's folder.
+        file: Its `judgements.jsonl`, to be written; None asks nobody and reads what was said.
+        notice: Who hears of oddities.
+        concurrency: Workers.
+
+    Raises:
+        ConfigError: A judge has no address.
+        DataError: What was said before cannot be read.
+    """
+    if not config.asks:
+        return None
+    judges = [judge_of(model, ask=file is not None) for model in config.models]
+    return Panel(config, metrics, judges, read_judgements(folder), file, notice, concurrency)
+
+
+def read_judgements(folder: Path) -> LastRecords[Key] | None:
+    """What judges said in a run, the last word of each; None where none was asked. Close it.
+
+    Raises:
+        DataError: The file is damaged.
+    """
+    path = folder / JUDGEMENTS
+    if not path.exists():
+        return None
+    try:
+        return LastRecords(path, _key)
+    except KeyError as error:
+        raise DataError(f"a line of `{path}` has no `{error.args[0]}`") from None
+
+
+def _key(line: Mapping[str, Any]) -> Key:
+    return line["id"], line["repeat"], line["judge"], line["judge_repeat"]
+
+
+def described(config: JudgeConfig) -> dict[str, Any]:
+    """The judge as a run's folder keeps it: enough to judge again, and no secrets."""
+    contract = config.contract
+    return {
+        "strategy": config.strategy,
+        "models": [
+            {
+                "model_id": model.model_id,
+                "judge_id": model.judge_id,
+                **({"api_url": without_secrets(model.api_url)} if model.api_url else {}),
+                # The name of a variable is no secret, and lets the run go on.
+                **({"api_key": model.api_key} if (model.api_key or "").startswith("$") else {}),
+                "generation_config": dict(model.generation_config),
+            }
+            for model in config.models
+        ],
+        "contract": {
+            name: getattr(contract, name)
+            for name in ("system_prompt", "prompt_template", "score_mapping", "score_type")
+            if getattr(contract, name) is not None
+        },
+        "repeats": config.repeats,
+        "aggregation": config.aggregation,
+        "min_valid_judges": config.min_valid_judges,
+    }
+
+
+def facts(config: JudgeConfig) -> dict[str, Any] | None:
+    """What the report says of the judge; None where none is asked."""
+    if not config.asks:
+        return None
+    return {
+        "strategy": config.strategy,
+        "models": {model.judge_id: model.model_id for model in config.models},
+        "prompt": prompt_of(config).id,
+        "repeats": config.repeats,
+        "aggregation": config.aggregation,
+    }
+
+
+def metrics_with(config: JudgeConfig, metrics: Iterable[str]) -> list[str]:
+    """The metrics of a run, the judges' accuracy first where a judge is asked.
+
+    Instead of a benchmark without an accuracy of its own, `llm` scores the judges' alone.
+    """
+    names = [*metrics]
+    if not config.asks:
+        return names
+    alone = config.strategy == "llm" and ACCURACY not in names
+    return [ACCURACY] if alone else [*dict.fromkeys((ACCURACY, *names))]

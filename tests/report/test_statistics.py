@@ -1,0 +1,140 @@
+"""Intervals and tests against published and hand-worked numbers."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from functools import reduce
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmscore.report.statistics import (
+    bootstrap,
+    deviation,
+    interval,
+    mcnemar,
+    mean,
+    quantile,
+    spread,
+    wilson,
+)
+
+
+@pytest.mark.parametrize(
+    ("successes", "total", "low", "high"),
+    [
+        # R. G. Newcombe, Statistics in Medicine 17 (1998), table I, method 3.
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+        # By hand: one of one is z^2 under 1 + z^2.
+        (1, 1, 0.2065, 1.0),
+    ],
+)
+def test_wilson_equals_published_values(
+    successes: int, total: int, low: float, high: float
+) -> None:
+    assert wilson(successes, total) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_holds_the_share_and_mirrors(case: tuple[int, int]) -> None:
+    successes, total = case
+    low, high = wilson(successes, total)
+    assert 0 <= low <= successes / total <= high <= 1
+    assert low < high
+    other_low, other_high = wilson(total - successes, total)
+    assert (1 - other_high, 1 - other_low) == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "p"),
+    [
+        (0, 0, 1.0),
+        (5, 5, 1.0),
+        (1, 0, 1.0),
+        (5, 0, 2 / 32),
+        (10, 2, 2 * (1 + 12 + 66) / 4096),
+        (2, 10, 2 * (1 + 12 + 66) / 4096),
+        (6, 16, 2 * (1 + 22 + 231 + 1540 + 7315 + 26334 + 74613) / 2**22),  # 0.0525
+    ],
+)
+def test_mcnemar_equals_the_binomial_by_hand(gained: int, lost: int, p: float) -> None:
+    assert mcnemar(gained, lost) == pytest.approx(p, rel=1e-15)
+
+
+def test_mcnemar_bears_any_count() -> None:
+    assert mcnemar(5000, 5000) == 1.0
+    assert mcnemar(0, 2000) == 0.0
+    tail = sum(math.comb(3000, k) for k in range(1401))
+    assert mcnemar(1400, 1600) == float(Fraction(2 * tail, 2**3000))
+
+
+def resampled(values: list[float], seed: int, times: int = 4000) -> tuple[float, float]:
+    rng = random.Random(seed)
+    size = len(values)
+    means = sorted(sum(rng.choices(values, k=size)) / size for _ in range(times))
+    return means[int(0.025 * times)], means[int(0.975 * times)]
+
+
+@pytest.mark.parametrize(
+    ("values", "slack"),
+    [
+        pytest.param([i / 19 for i in range(20)], 0.05, id="even"),
+        pytest.param([(i / 30) ** 6 for i in range(30)], 0.05, id="skewed"),
+        pytest.param([0.0] * 90 + [0.5] * 10, 0.05, id="few distinct"),
+        pytest.param([0.0] * 150 + [1.0] * 30 + [-1.0] * 20, 0.05, id="differences"),
+        pytest.param([0.1, 0.2, 0.4, 0.7, 0.9], 0.1, id="five values"),
+    ],
+)
+def test_bootstrap_is_what_resampling_finds(values: list[float], slack: float) -> None:
+    computed = bootstrap(values)
+    assert computed is not None
+    low, high = resampled(values, seed=1)
+    width = high - low
+    assert computed == pytest.approx((low, high), abs=slack * width)
+
+
+@given(st.lists(st.floats(0, 1), max_size=60))
+def test_an_interval_holds_its_mean_and_ignores_order(values: list[float]) -> None:
+    found = interval(values)
+    assert found == interval(values[::-1])
+    if found:
+        center = math.fsum(values) / len(values)
+        assert found[0] <= center + 1e-12
+        assert center <= found[1] + 1e-12
+        assert 0 <= found[0] <= found[1] <= 1
+
+
+def test_interval_chooses_its_method() -> None:
+    assert interval([1.0, 0.0, 1.0]) == wilson(2, 3)
+    assert interval([0.5, 0.0, 1.0]) == bootstrap([0.5, 0.0, 1.0])
+    assert interval([]) is None
+    assert interval([0.5]) is None
+    assert interval([0.5, 0.5]) == (0.5, 0.5)
+
+
+def test_tiny_values_do_not_divide_by_nothing() -> None:
+    # What unsmoothed BLEU-4 gives for texts without a common 4-gram.
+    low, high = bootstrap([0.0, 2.2e-308, 8.18558927632837e-309]) or (1.0, 1.0)
+    assert 0 <= low <= high < 1e-300
+
+
+def test_mean_adds_left_to_right_without_compensation() -> None:
+    values = [0.1] * 10
+    assert mean(values) == reduce(lambda total, value: total + value, values) / 10
+    assert mean(values) != 0.1  # Python 3.12's sum would say 0.1
+    assert mean([]) is None
+
+
+def test_spread_and_quantiles() -> None:
+    assert quantile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.5
+    assert quantile([7.0], 0.99) == 7.0
+    assert spread([3.0, 1.0]) == {"mean": 2.0, "p50": 2.0, "p90": 2.8, "p99": 2.98, "max": 3.0}
+    assert spread([]) is None
+    assert deviation([1.0, 3.0]) == pytest.approx(math.sqrt(2))
+    assert deviation([1.0]) is None
