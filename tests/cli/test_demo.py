@@ -155,7 +155,7 @@ def test_the_installed_script_needs_nothing_but_an_empty_folder(tmp_path: Path) 
 
 def test_importing_the_demo_imports_no_server_and_no_imaging() -> None:
     watched = "{'http.server', 'http.client', 'zipfile', 'PIL', 'requests'}"
-    code = f"import sys, mmscore.demo; print(sorted({watched} & set(sys.modules)))"
+    code = f"import sys, mmscore.cli.demo; print(sorted({watched} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], capture_output=True, check=True, text=True
     )

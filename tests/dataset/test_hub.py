@@ -400,7 +400,7 @@ def test_a_data_set_that_was_updated_is_listed_anew(monkeypatch: pytest.MonkeyPa
 
 def test_two_threads_and_two_processes_fetch_once(monkeypatch: pytest.MonkeyPatch) -> None:
     program = (
-        "from mmscore.hub.files import locate\n"
+        "from mmscore.dataset.hub.hub_files import locate\n"
         "files = locate('modelscope:o/n', 'slake', {}, notice=print)\n"
         "assert len(files.path('test.json').read_bytes()) == 1024000\n"
     )
