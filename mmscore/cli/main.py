@@ -161,13 +161,16 @@ def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
+    from mmscore.model.endpoint import attacher
+    from mmscore.plan.first_request import first_requests
     from mmscore.plan.plan import plans
-    from mmscore.run.task import preview
 
     found = []
     for plan in plans(task, _events("auto")):
-        first = dict(preview(plan))
-        found.append({"dataset": plan.benchmark.name, "planned": plan.planned, "first": first})
+        first = {sample.subset: body for sample, body in first_requests(plan, attacher(task))}
+        found.append(
+            {"dataset": plan.benchmark.name, "planned": dict(plan.planned), "first": first}
+        )
         if as_json:
             continue
         total = sum(plan.planned.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
@@ -14,7 +13,6 @@ from mmscore.config.task import TaskConfig
 from mmscore.errors import ConfigError, DataError, StorageError
 from mmscore.model.client import Client
 from mmscore.model.endpoint import attacher, body_options, service
-from mmscore.model.request import build_request, media_of
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.plan import Plan, plans
@@ -100,7 +98,7 @@ def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
             events.notice(f"no judge is asked: strategy `{plan.judge.strategy}` scores by rule")
         run = Run(
             asking,
-            plan.selection.items(plan.samples()),
+            plan.items(),
             sum(record["planned"].values()),
             events.progress,
             events.notice,
@@ -179,7 +177,7 @@ def _sort_replies(plan: Plan, asking: Asking, folder: Path, events: Events) -> N
     """Move away what earlier replies do not belong to the run as it is now, and say so."""
 
     def asked(known: frozenset[journal.Key]) -> Iterator[tuple[int, journal.Key, str | None]]:
-        for index, sample, repeat in plan.selection.items(plan.samples()):
+        for index, sample, repeat in plan.items():
             if (sample.id, repeat) in known and sample.problem is None:
                 with suppress(DataError):  # told when the sample's turn comes
                     yield index, (sample.id, repeat), asking.request(sample)[0].hash
@@ -192,24 +190,6 @@ def _sort_replies(plan: Plan, asking: Asking, folder: Path, events: Events) -> N
         )
     if moved.back:
         events.notice(f"{moved.back} replies of {folder / REPLACED} count again")
-
-
-def preview(plan: Plan) -> Iterator[tuple[str, Any]]:
-    """Yield subset and body of the first request of each subset, media shortened."""
-    attach = attacher(plan.task).attach
-    shown: set[str] = set()
-    for _, sample, _ in plan.selection.items(plan.samples()):
-        if sample.subset in shown:
-            continue
-        shown.add(sample.subset)
-        attachments = [attach(medium) for medium in media_of(sample.messages)]
-        short = [
-            replace(a, payload=a.payload[:48] + f"...({len(a.payload)} bytes)".encode())
-            for a in attachments
-        ]
-        model = plan.task.model or ""
-        request = build_request(model, sample.messages, short, body_options(plan.task))
-        yield sample.subset, json.loads(b"".join(request.body))
 
 
 def run_folder(plan: Plan) -> Path:
@@ -233,4 +213,4 @@ def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
     return Earlier(predictions, open_things.enter_context(closing(scores)))
 
 
-__all__ = ["Events", "Result", "as_task", "ask", "preview", "run_folder", "run_task"]
+__all__ = ["Events", "Result", "as_task", "ask", "run_folder", "run_task"]
