@@ -94,6 +94,8 @@ class Sample:
         target: The reference answer; None is asked but not scored.
         choices: Option texts of a multiple-choice question, in order of their labels.
         metadata: Facts kept beside the prediction and used for groups.
+        unit: What `limit` counts it with: samples of one unit stand together and are taken or left
+            as one. None counts alone.
         problem: Why the record cannot be asked, in a sentence; None where it can.
         warnings: What is odd about the record but does not keep it from being asked.
     """
@@ -106,6 +108,7 @@ class Sample:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     problem: str | None = None
     warnings: tuple[str, ...] = ()
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

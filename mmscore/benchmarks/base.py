@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from mmscore.dataset.rows import Row
 from mmscore.dataset.zip_archive import Archive
 from mmscore.types import Extracted, Sample, Source
 
@@ -51,6 +53,9 @@ class Options:
         system: A system message put first.
         media_root: Where relative media paths start.
         extra: Options only this benchmark knows, as `Benchmark.extra` names them.
+        most: Units of a subset that are asked at the most, so that nobody reads further; None for
+            all.
+        on_row: Hears of each row of the user's own files: its file and what it holds.
     """
 
     subsets: tuple[str, ...] = ()
@@ -58,6 +63,15 @@ class Options:
     system: str | None = None
     media_root: Path | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    most: int | None = None
+    on_row: Callable[[Path, Mapping[str, Any]], None] | None = None
+
+    def rows(self, path: Path, rows: Iterator[Row]) -> Iterator[Row]:
+        """The rows of one of the user's files, each a sample: no more than are asked."""
+        for row in islice(rows, self.most):
+            if self.on_row is not None:
+                self.on_row(path, row)
+            yield row
 
 
 @dataclass(frozen=True, slots=True)

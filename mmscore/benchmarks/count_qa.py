@@ -85,6 +85,7 @@ def _of_row(record: Row, row: int, image: Media, options: Options) -> Iterator[S
             messages=(Message("system", SYSTEM_PROMPT), Message("user", (image, Text(asked)))),
             target=_target(record, number, answer),
             metadata=facts,
+            unit=str(row),
         )
 
 

@@ -71,7 +71,7 @@ def own_samples(
     for subset, file in subset_files(files, options, str(options.extra.get("split") or split)):
         path = files.path(file)
         roots = Roots.of(path, options.media_root)
-        for number, record in enumerate(read(path, late=late), 1):
+        for number, record in enumerate(options.rows(path, read(path, late=late)), 1):
             name = f"{subset}/{number}"
             facts = _named(record) if "id" in record else {}
             try:

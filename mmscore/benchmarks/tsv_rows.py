@@ -136,7 +136,7 @@ def tsv_samples(
     for subset, file in subset_files(files, options, _SPLIT):
         path = files.path(file)
         images = Images.of(path, options.media_root)
-        for row in _rows(path):
+        for row in options.rows(path, _rows(path)):
             require_columns(("index", "question", *needed), row, row.place)
             facts = {
                 "index": _text(row, "index"),

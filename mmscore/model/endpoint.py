@@ -33,11 +33,18 @@ def service(task: TaskConfig) -> Service:
         url=completions_url(url),
         model=task.model,
         api_key=resolve_secret(key),
-        stream=bool(task.stream if task.stream is not None else options.get("stream", False)),
+        stream=streams(task),
         timeout=float(task.timeout or options.get("timeout") or DEFAULT_TIMEOUT),
         retries=task.retries if task.retries is not None else _retries(options),
         think="reference" if task.think == "reference" else "strict",
     )
+
+
+def streams(task: TaskConfig) -> bool:
+    """Whether a task's replies come as a stream of events; needs no endpoint."""
+    if task.stream is not None:
+        return task.stream
+    return bool(task.generation_config.get("stream", False))
 
 
 def _retries(options: Mapping[str, Any]) -> int:
@@ -47,7 +54,7 @@ def _retries(options: Mapping[str, Any]) -> int:
 
 def body_options(task: TaskConfig) -> dict[str, Any]:
     """The generation options as they go into the request body."""
-    return request_options(task.generation_config, stream=service(task).stream)
+    return request_options(task.generation_config, stream=streams(task))
 
 
 def limits(task: TaskConfig) -> ImageLimits:

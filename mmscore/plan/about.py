@@ -8,7 +8,7 @@ from typing import Any
 from mmscore import benchmarks
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config.task import TaskConfig
-from mmscore.plan.selection import Survey
+from mmscore.plan.survey import Survey
 
 
 def describe(name: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -57,7 +57,7 @@ def _data(found: Survey) -> dict[str, Any]:
     characters = sum(lengths.total for lengths in found.lengths.values())
     return {
         "samples": total,
-        "media": len(found.media),
+        "media": found.media,
         "missing_media": len(found.missing),
         "prompt_length_mean": round(characters / total, 2) if total else 0.0,
         "subsets": {

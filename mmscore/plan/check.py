@@ -25,18 +25,18 @@ from mmscore.model.attachments import Attacher
 from mmscore.model.client import Client
 from mmscore.model.endpoint import attacher, body_options, service
 from mmscore.model.request import build_request, media_of
+from mmscore.plan.benchmark_options import chosen
 from mmscore.plan.events import SILENT, Events
+from mmscore.plan.first_request import first_requests, request_lines
 from mmscore.plan.inventory import (
     FileFacts,
-    file_facts,
-    first_request,
+    RowCounter,
     inventory,
     of_samples,
-    request_lines,
     slips,
 )
 from mmscore.plan.plan import Plan, look
-from mmscore.plan.selection import Survey
+from mmscore.plan.survey import Survey
 from mmscore.types import SCORED, Media, Sample
 
 SMALL_SIDE = 28
@@ -150,15 +150,17 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
         DataError: The data cannot be read at all.
         HubError: They cannot be fetched.
     """
-    plan = look(task, name, events)
-    found = Findings(name, plan.files.name, plan.planned)
+    rows = RowCounter(chosen(name, task.dataset_args)[0])
+    plan = look(task, name, events, on_row=rows.take)
+    found = Findings(name, plan.files.name, plan.planned, rows.files)
     _data_problems(found, plan.survey)
     _contents(found, plan)
     media = attacher(task, events.notice)
     with closing(plan.files):
         plan.files.expect(plan.sources())
         _decode_all(found, plan, media)
-        found.request = first_request(plan, media)
+        first = next(first_requests(plan, media), None)
+        found.request = (first[0].id, first[1]) if first else None
         if _endpoint_given(task):
             _ask_one(found, plan, media)
     return found
@@ -181,10 +183,9 @@ def _data_problems(found: Findings, survey: Survey) -> None:
 
 def _contents(found: Findings, plan: Plan) -> None:
     """What the files and their questions hold."""
-    found.files = [*file_facts(plan)]
     for facts in found.files:
         found.notes += slips(facts, plan.benchmark)
-    held = inventory(sample for _, sample, _ in plan.selection.items(plan.samples()))
+    held = inventory(plan.samples())
     found.options = held.options
     if found.files:
         found.places = held.places
@@ -228,7 +229,7 @@ class _Oddities:
 def _decode_all(found: Findings, plan: Plan, media: Attacher) -> None:
     shows: dict[Media, list[str]] = {}
     left_to_endpoint = 0
-    for _, sample, _ in plan.selection.items(plan.samples()):
+    for sample in plan.samples():
         for medium in media_of(sample.messages):
             if medium.source is None and medium.kind != "audio" and not plan.task.inline_urls:
                 left_to_endpoint += 1
@@ -294,7 +295,7 @@ def _endpoint_given(task: TaskConfig) -> bool:
 def _ask_one(found: Findings, plan: Plan, attacher: Attacher) -> None:
     """Send the first question whose media can be sent."""
     with closing(Client(service(plan.task))) as client:
-        for _, sample, _ in plan.selection.items(plan.samples()):
+        for sample in plan.samples():
             try:
                 media = [attacher.attach(medium) for medium in media_of(sample.messages)]
             except DataError:

@@ -5,28 +5,20 @@ A check tells it, so that a column misspelt or an option lost shows before any m
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
-from mmscore.config.task import TaskConfig
 from mmscore.dataset.media.sources import BytesSource, FileSource, TextSource
-from mmscore.dataset.rows import READERS, Cell, read
+from mmscore.dataset.rows import Cell
 from mmscore.error_text import shown
-from mmscore.errors import DataError
-from mmscore.model.attachments import Attacher
-from mmscore.model.client import request_options
-from mmscore.model.request import build_request, media_of
-from mmscore.plan.plan import Plan
+from mmscore.model.request import media_of
 from mmscore.types import Media, Sample
 
 SHOWN_REPETITIONS = 5
-
-SHOWN_TEXT = 120
-"""Of a longer text, both ends are shown."""
 
 
 @dataclass(slots=True)
@@ -59,29 +51,28 @@ def _share(filled: int, rows: int) -> str:
     return "" if filled == rows else f" (filled in {filled})"
 
 
-class _AllColumns:
-    """Says of every column that its large cells stay in the file."""
+class RowCounter:
+    """Counts the rows of a user's files and their filled columns as they pass."""
 
-    def __contains__(self, name: object) -> bool:
-        return True
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._reads = benchmark.understood
+        self._facts: dict[Path, FileFacts] = {}
 
+    def take(self, path: Path, row: Mapping[str, Any]) -> None:
+        """Take one row of a file in."""
+        reads = self._reads
+        if reads is None:
+            return
+        facts = self._facts.setdefault(path, FileFacts(str(path)))
+        facts.rows += 1
+        for name, value in row.items():
+            columns = facts.understood if reads(name) else facts.ignored
+            columns[name] = columns.get(name, 0) + _is_filled(value)
 
-def file_facts(plan: Plan) -> Iterator[FileFacts]:
-    """The facts of each file of rows that was read; none where the data are published ones."""
-    reads = plan.benchmark.understood
-    if reads is None:
-        return
-    for _, path in sorted(plan.files.used.items()):
-        if path.suffix.lower() not in READERS:
-            continue
-        facts = FileFacts(str(path))
-        skipped: list[DataError] = []
-        for row in read(path, late=_AllColumns(), skipped=skipped):
-            facts.rows += 1
-            for name, value in row.items():
-                columns = facts.understood if reads(name) else facts.ignored
-                columns[name] = columns.get(name, 0) + _is_filled(value)
-        yield facts
+    @property
+    def files(self) -> list[FileFacts]:
+        """The facts of each file; none where the data are published ones."""
+        return [facts for _, facts in sorted(self._facts.items())]
 
 
 def _is_filled(value: object) -> bool:
@@ -170,55 +161,6 @@ def where_kept(medium: Media) -> str:
     return "in the data set"
 
 
-# --- one request ---------------------------------------------------------------------------------
-
-
-def first_request(plan: Plan, attacher: Attacher) -> tuple[str, dict[str, Any]] | None:
-    """Id and body of the first request whose media can be sent, media shortened; None if none."""
-    for _, sample, _ in plan.selection.items(plan.samples()):
-        if sample.problem is not None:
-            continue
-        try:
-            media = [attacher.attach(medium) for medium in media_of(sample.messages)]
-        except DataError:
-            continue
-        short = [
-            replace(one, payload=one.payload[:40] + f"... {len(one.payload)} bytes".encode())
-            for one in media
-        ]
-        task: TaskConfig = plan.task
-        options = request_options(task.generation_config, stream=bool(task.stream))
-        body = build_request(task.model or "", sample.messages, short, options).body
-        return sample.id, json.loads(b"".join(body))
-    return None
-
-
-def request_lines(body: Mapping[str, Any]) -> Iterator[str]:
-    """A request body in lines a person reads: turns and their parts, then the options."""
-    for message in body["messages"]:
-        content = message["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        for number, part in enumerate(parts):
-            role = f"{message['role']}:" if number == 0 else ""
-            yield f"{role:<11}{_part_line(part)}"
-    options = {key: value for key, value in body.items() if key not in ("model", "messages")}
-    if options:
-        yield f"{'options:':<11}{json.dumps(options, ensure_ascii=False)}"
-
-
-def _part_line(part: Mapping[str, Any]) -> str:
-    kind = str(part["type"])
-    if kind == "text":
-        text = str(part["text"])
-        if len(text) <= SHOWN_TEXT:
-            return shown(text)
-        return f"{shown(text[: SHOWN_TEXT // 2])} ... {shown(text[-SHOWN_TEXT // 2 :])}"
-    held = part[kind]
-    payload = held.get("url") or held.get("data") or ""
-    more = [f"{key} {held[key]}" for key in ("detail", "format") if key in held]
-    return ", ".join([f"{kind} {payload}", *more])
-
-
 def of_samples(ids: Sequence[str]) -> str:
     """Samples by their ids, the first of many."""
     many = "" if len(ids) == 1 else "s"
@@ -228,10 +170,8 @@ def of_samples(ids: Sequence[str]) -> str:
 __all__ = [
     "FileFacts",
     "Inventory",
-    "file_facts",
-    "first_request",
+    "RowCounter",
     "inventory",
     "of_samples",
-    "request_lines",
     "slips",
 ]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from mmscore import benchmarks
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.config.judge import JudgeConfig
-from mmscore.config.task import TaskConfig
+from mmscore.config.task import TaskConfig, is_automatic
 from mmscore.dataset.hub.hub_files import Files, locate
 from mmscore.errors import ConfigError
 from mmscore.model.prompts import CHOICE_TEMPLATES
 from mmscore.model.request import media_of
 from mmscore.plan.benchmark_options import chosen, data_place, extra_options, task_of
 from mmscore.plan.events import SILENT, Events
-from mmscore.plan.selection import Selection, Survey, check_subsets, check_survey, select, survey
+from mmscore.plan.selection import Selection, Wanted, select
+from mmscore.plan.shard import shard_of
+from mmscore.plan.survey import Survey, check_subsets, check_survey, survey, weight
 from mmscore.scoring import reply_filters
 from mmscore.scoring.judge.ask import resolved
 from mmscore.types import Message, Sample, Source
@@ -24,7 +28,20 @@ from mmscore.types import Message, Sample, Source
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One benchmark of a task, surveyed and ready to be asked."""
+    """One benchmark of a task, surveyed and ready to be asked.
+
+    Attributes:
+        task: The task, as it is for this benchmark.
+        benchmark: What is asked.
+        files: Its data.
+        options: What the user changed about it.
+        survey: What the data hold.
+        selection: Which of the samples are asked.
+        filter: What happens to a reply before it is read.
+        judge: Who is asked about replies.
+        kept: The samples as the survey met them; None where they were too many to be kept, so that
+            they are read once more when they are asked.
+    """
 
     task: TaskConfig
     benchmark: Benchmark
@@ -34,22 +51,60 @@ class Plan:
     selection: Selection
     filter: Callable[[str], str]
     judge: JudgeConfig
+    kept: tuple[Sample, ...] | None = None
+
+    def items(self) -> Iterator[tuple[int, Sample, int]]:
+        """Yield index, sample and repeat of all that is asked, in the order of the data."""
+        samples = self.kept
+        if samples is not None:
+            return self.selection.items(samples)
+        return self.selection.items(_samples(self.benchmark, self.files, self.options))
 
     def samples(self) -> Iterator[Sample]:
-        """All samples, with the user's system message in front."""
-        return _samples(self.benchmark, self.files, self.options)
+        """The selected samples, each once."""
+        return (sample for _, sample, repeat in self.items() if repeat == 0)
 
     def sources(self) -> Iterator[Source]:
         """Where the media of the selected samples lie, in the order they are asked."""
-        for _, sample, _ in self.selection.items(self.samples()):
+        for sample in self.samples():
             for medium in media_of(sample.messages):
                 if medium.source is not None:
                     yield medium.source
 
     @property
-    def planned(self) -> dict[str, int]:
+    def planned(self) -> Mapping[str, int]:
         """Subset -> requests this run will hold."""
-        return self.selection.planned(self.samples())
+        return self.selection.planned
+
+
+MOST_KEPT = 4096
+"""Samples of a data set that is kept whole between survey and asking."""
+
+MOST_KEPT_CHARACTERS = 16 * 1024 * 1024
+"""Text and media inside the records of such a data set, in all."""
+
+
+class _Keeper:
+    """Keeps the samples that pass, as long as they are few and small."""
+
+    def __init__(self) -> None:
+        self._samples: list[Sample] | None = []
+        self._characters = 0
+
+    def passing(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """Yield the samples on."""
+        for sample in samples:
+            if self._samples is not None:
+                self._samples.append(sample)
+                self._characters += weight(sample)
+                if len(self._samples) > MOST_KEPT or self._characters > MOST_KEPT_CHARACTERS:
+                    self._samples = None
+            yield sample
+
+    @property
+    def kept(self) -> tuple[Sample, ...] | None:
+        """All of them; None where they were too many."""
+        return None if self._samples is None else tuple(self._samples)
 
 
 def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
@@ -74,7 +129,7 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
     looked = look(task, name, events)
     check_survey(looked.survey, looked.files.name, skip_bad_media=task.skip_bad_media)
     if not any(looked.planned.values()):
-        total = sum(looked.survey.counts.values())
+        total = len(looked.survey.order)
         chosen_by = " and ".join(
             f"`{field}` {value}"
             for field, value in (("limit", task.limit), ("shard", task.shard))
@@ -87,7 +142,14 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
     return looked
 
 
-def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False) -> Plan:
+def look(
+    task: TaskConfig,
+    name: str,
+    events: Events = SILENT,
+    *,
+    whole: bool = False,
+    on_row: Callable[[Path, Mapping[str, Any]], None] | None = None,
+) -> Plan:
     """The plan of one benchmark, whatever is wrong with its samples.
 
     Args:
@@ -95,6 +157,7 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
         name: The benchmark.
         events: Who wants to hear of progress.
         whole: Fetch archives whole instead of the members that are read.
+        on_row: Hears of each row of the user's own files while they are surveyed.
 
     Raises:
         ConfigError: The benchmark or one of its subsets is unknown.
@@ -102,7 +165,7 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
         HubError: They cannot be fetched.
     """
     benchmark, args = chosen(name, task.dataset_args)
-    task = task_of(task, benchmark, args)
+    task = _with_shard(task_of(task, benchmark, args), events)
     keep = reply_filters.build(args.get("filters"))
     judge = resolved(JudgeConfig.from_dict(task.judge or {}))
     _check_template(args.get("prompt_template"))
@@ -112,15 +175,31 @@ def look(task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = 
         system=args.get("system_prompt"),
         media_root=Path(task.media_root) if task.media_root else None,
         extra=extra_options(benchmark, args),
+        most=task.limit if isinstance(task.limit, int) else None,
+        on_row=on_row,
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
     files = find_files(task, name, events, whole=whole)
-    found = survey(_samples(benchmark, files, options))
-    order = [*(options.subsets or benchmark.subsets), *found.counts]
-    counts = {subset: found.counts[subset] for subset in order if subset in found.counts}
-    selection = select(counts, task.limit, task.shard, task.repeats)
-    return Plan(task, benchmark, files, options, found, selection, keep, judge)
+    keeper = _Keeper()
+    wanted = Wanted(limit=task.limit, shard=task.shard, repeats=task.repeats)
+    subsets = options.subsets or tuple(benchmark.subsets)
+    found = survey(
+        keeper.passing(_samples(benchmark, files, options)),
+        enough=wanted.enough(subsets),
+    )
+    selection = select(found, wanted, subsets)
+    options = replace(options, on_row=None)
+    return Plan(task, benchmark, files, options, found, selection, keep, judge, keeper.kept)
+
+
+def _with_shard(task: TaskConfig, events: Events) -> TaskConfig:
+    """The task with the shard that the engine says, where it is left to the engine."""
+    if task.shard is None or not is_automatic(task.shard):
+        return task
+    found = shard_of(task.shard, os.environ)
+    events.notice(found.told)
+    return replace(task, shard=found.shard)
 
 
 def _check_template(template: str | None) -> None:

@@ -97,11 +97,7 @@ def score_elsewhere(
     if len(task.datasets) != 1:
         raise ConfigError(f"{len(task.datasets)} benchmarks are given, expected one")
     plan = plan_of(replace(task, skip_bad_media=True, offline=True), task.datasets[0])
-    items = [
-        (index, sample)
-        for index, sample, repeat in plan.selection.items(plan.samples())
-        if repeat == 0
-    ]
+    items = [(index, sample) for index, sample, repeat in plan.items() if repeat == 0]
     given = list(_given(replies, plan.benchmark.name, columns, _think(task)))
     matched = list(_matched(given, items, partial=partial))
     if given and given[0].position is None and given[0].id is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, suppress
@@ -14,7 +13,6 @@ from mmscore.config.task import TaskConfig
 from mmscore.errors import ConfigError, DataError, StorageError
 from mmscore.model.client import Client
 from mmscore.model.endpoint import attacher, body_options, service
-from mmscore.model.request import build_request, media_of
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.plan import Plan, plans
@@ -84,7 +82,7 @@ def ask(plan: Plan, events: Events) -> Result:
 
 def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
     client = Client(service(plan.task))
-    folder = run_folder(plan)
+    plan, folder = _placed(plan, events)
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
         open_things.enter_context(closing(plan.files))
@@ -100,7 +98,7 @@ def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
             events.notice(f"no judge is asked: strategy `{plan.judge.strategy}` scores by rule")
         run = Run(
             asking,
-            plan.selection.items(plan.samples()),
+            plan.items(),
             sum(record["planned"].values()),
             events.progress,
             events.notice,
@@ -179,7 +177,7 @@ def _sort_replies(plan: Plan, asking: Asking, folder: Path, events: Events) -> N
     """Move away what earlier replies do not belong to the run as it is now, and say so."""
 
     def asked(known: frozenset[journal.Key]) -> Iterator[tuple[int, journal.Key, str | None]]:
-        for index, sample, repeat in plan.selection.items(plan.samples()):
+        for index, sample, repeat in plan.items():
             if (sample.id, repeat) in known and sample.problem is None:
                 with suppress(DataError):  # told when the sample's turn comes
                     yield index, (sample.id, repeat), asking.request(sample)[0].hash
@@ -194,34 +192,59 @@ def _sort_replies(plan: Plan, asking: Asking, folder: Path, events: Events) -> N
         events.notice(f"{moved.back} replies of {folder / REPLACED} count again")
 
 
-def preview(plan: Plan) -> Iterator[tuple[str, Any]]:
-    """Yield subset and body of the first request of each subset, media shortened."""
-    attach = attacher(plan.task).attach
-    shown: set[str] = set()
-    for _, sample, _ in plan.selection.items(plan.samples()):
-        if sample.subset in shown:
-            continue
-        shown.add(sample.subset)
-        attachments = [attach(medium) for medium in media_of(sample.messages)]
-        short = [
-            replace(a, payload=a.payload[:48] + f"...({len(a.payload)} bytes)".encode())
-            for a in attachments
-        ]
-        model = plan.task.model or ""
-        request = build_request(model, sample.messages, short, body_options(plan.task))
-        yield sample.subset, json.loads(b"".join(request.body))
-
-
 def run_folder(plan: Plan) -> Path:
     """The folder of the run: the one to go on with, or a new one."""
     task = plan.task
     if task.resume:
         return Path(task.resume)
-    own = task.out or (task.work_dir if task.no_timestamp else None)
-    if own:
-        out = Path(own)
-        return journal.use_folder(out / plan.benchmark.name if len(task.datasets) > 1 else out)
+    own = _own_folder(plan)
+    if own is not None:
+        return journal.use_folder(own)
     return journal.new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
+
+
+def _placed(plan: Plan, events: Events) -> tuple[Plan, Path]:
+    """The plan and the run's folder; one that holds this very run is gone on with.
+
+    A shard that died and is scheduled again has the same command line, so it must not matter
+    whether the folder is there.
+
+    Raises:
+        StorageError: The folder holds another run, or holds one and `fresh` is set.
+        DataError: The run in it is damaged.
+    """
+    folder = _own_folder(plan)
+    if folder is None or plan.task.fresh or not (folder / journal.RUN).exists():
+        return plan, run_folder(plan)
+    going_on = replace(plan, task=replace(plan.task, resume=str(folder)))
+    before, now = journal.read_run(folder), run_record(going_on, None, folder)
+    unlike = [
+        what
+        for what, alike in (
+            ("benchmark", before["benchmark"].get("name") == plan.benchmark.name),
+            ("model", before.get("model") == now["model"]),
+            ("shard", before.get("shard") == now["shard"]),
+            ("data", before["fingerprints"].get("data") == now["fingerprints"]["data"]),
+            ("options", asks_the_same(before, now)),
+        )
+        if not alike
+    ]
+    if unlike:
+        raise StorageError(
+            f"`{folder}` already holds a run, of another {unlike[0]}",
+            hint=f"let it go on changed: --resume {folder}; or give another folder with --out",
+        )
+    events.notice(f"`{folder}` holds this run: going on with it")
+    return going_on, folder
+
+
+def _own_folder(plan: Plan) -> Path | None:
+    """The folder that the task names for its run; None where a new one is to be made."""
+    task = plan.task
+    own = task.out or (task.work_dir if task.no_timestamp else None)
+    if not own or task.resume:
+        return None
+    return Path(own) / plan.benchmark.name if len(task.datasets) > 1 else Path(own)
 
 
 def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
@@ -233,4 +256,4 @@ def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
     return Earlier(predictions, open_things.enter_context(closing(scores)))
 
 
-__all__ = ["Events", "Result", "as_task", "ask", "preview", "run_folder", "run_task"]
+__all__ = ["Events", "Result", "as_task", "ask", "run_folder", "run_task"]

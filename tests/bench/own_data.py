@@ -31,7 +31,7 @@ from mmscore.benchmarks import find
 from mmscore.benchmarks.base import Options
 from mmscore.dataset.hub.hub_files import locate
 from mmscore.dataset.rows import read
-from mmscore.plan.selection import survey
+from mmscore.plan.survey import survey
 
 RECORDS = 100_000
 ROUNDS = 7
