@@ -374,32 +374,11 @@ def _info(arguments: argparse.Namespace) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    import tempfile
+    from mmscore.cli.demo import run_demo
 
-    from mmscore.cli import demo
-    from mmscore.run.task import run_task
-
-    with tempfile.TemporaryDirectory(prefix="mmscore-demo-") as folder, demo.Endpoint() as endpoint:
-        data = Path(arguments.out) / "data" if arguments.out else Path(folder)
-        demo.draw(data)
-        out = Path(arguments.out) / "run" if arguments.out else None
-        task = demo.demo_task(data, endpoint.url, out or _demo_folder())
-        (result,) = run_task(task, _events("none")).values()
+    result = run_demo(Path(arguments.out) if arguments.out else None, _events("none"))
     _show(result, arguments)
     return result.exit_code
-
-
-def _demo_folder() -> Path:
-    """A new folder below `outputs`, or below the temporary folder where this one is read-only."""
-    import tempfile
-
-    from mmscore.errors import StorageError
-    from mmscore.store.run_folder import new_folder
-
-    try:
-        return new_folder(Path("outputs"), "demo")
-    except StorageError:
-        return Path(tempfile.mkdtemp(prefix="mmscore-demo-run-"))
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {

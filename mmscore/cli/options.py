@@ -123,7 +123,7 @@ def _data(command: argparse.ArgumentParser) -> None:
     data.add_argument("--subset", action="append", metavar="NAME", help="only this one (repeat)")
     data.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of a subset")
     data.add_argument("--extra", action="append", metavar="KEY=VALUE", help=EXTRA_HELP)
-    data.add_argument("--shard", metavar="K/N", help="every Nth sample, from the Kth")
+    data.add_argument("--shard", metavar="K/N", help="the Kth of N parts; or auto")
     data.add_argument("--media-root", metavar="DIR", help="where relative media paths start")
     data.add_argument("--max-image-bytes", metavar="SIZE", help="shrink to this base64 size: 5MB")
     data.add_argument("--min-side", type=int, metavar="PX", help="enlarge smaller images")
@@ -151,6 +151,7 @@ def _own_sets(command: argparse.ArgumentParser) -> None:
 def _folder(command: argparse.ArgumentParser) -> None:
     folder = command.add_argument_group("run folder and output")
     folder.add_argument("--out", metavar="DIR", help="the run's folder (outputs/<time>-<name>)")
+    folder.add_argument("--fresh", action="store_true", default=None, help=argparse.SUPPRESS)
     folder.add_argument("--name", metavar="NAME", help="the end of that folder's name")
     folder.add_argument("--resume", metavar="RUN_DIR", help="go on with an earlier run")
     folder.add_argument("--config", metavar="FILE", help="a task file: .toml, .json or .yaml")

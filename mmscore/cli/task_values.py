@@ -25,6 +25,7 @@ _DIRECT = {
     "name": "name",
     "resume": "resume",
     "shard": "shard",
+    "fresh": "fresh",
     "media_root": "media_root",
     "max_image_bytes": "max_image_bytes",
     "min_side": "min_side",
@@ -52,7 +53,12 @@ _EXTRA = {"strict": "strict", "multiple": "multiple", "template": "language", "s
 """Flag -> the key it sets in each benchmark's `extra_params`."""
 
 
-ENVIRONMENT = {"model": "MMSCORE_MODEL", "work_dir": "MMSCORE_WORK_DIR"}
+ENVIRONMENT = {
+    "model": "MMSCORE_MODEL",
+    "work_dir": "MMSCORE_WORK_DIR",
+    "out": "MMSCORE_OUT",
+    "shard": "MMSCORE_SHARD",
+}
 """Task field -> the variable that says it where neither flag nor file does; a container is told so
 what its command line leaves open. `endpoint` reads the address and the key."""
 

@@ -53,7 +53,8 @@ class TaskConfig:
         out: This run's own folder instead.
         name: The end of the run folder's name.
         resume: A run folder to go on with.
-        shard: `K/N`: only every Nth sample, from the Kth.
+        shard: `K/N`: the Kth of N contiguous parts; `auto`, `auto/N`: as the engine says.
+        fresh: Refuse an `out` that holds a run already, though it be this very one.
         media_root: Where relative media paths start.
         max_image_bytes: Largest image in bytes of its base64 form.
         min_side: Smallest image side in pixels.
@@ -96,6 +97,7 @@ class TaskConfig:
     name: str | None = None
     resume: str | None = None
     shard: str | None = None
+    fresh: bool = False
     media_root: str | None = None
     max_image_bytes: int | str | None = None
     min_side: int | None = None
@@ -155,7 +157,7 @@ class TaskConfig:
                 raise ConfigError(
                     f"`{name}` is a {type(getattr(self, name)).__name__}, expected a mapping"
                 )
-        parse_shard(self.shard)
+        _check_shard(self.shard)
         if self.judge is not None:
             JudgeConfig.from_dict(self.judge)
         self._check_evalscope()
@@ -283,6 +285,16 @@ def check_limit(limit: object) -> int | float | None:
     )
 
 
+def _check_shard(shard: str | None) -> None:
+    if not is_automatic(shard):
+        parse_shard(shard)
+
+
+def is_automatic(shard: str | None) -> bool:
+    """Whether a task leaves its shard to the engine that started it: `auto` or `auto/N`."""
+    return isinstance(shard, str) and shard.startswith("auto")
+
+
 def parse_shard(shard: str | None) -> tuple[int, int] | None:
     """`K/N` as numbers, with 1 <= K <= N.
 
@@ -296,7 +308,9 @@ def parse_shard(shard: str | None) -> tuple[int, int] | None:
         part, parts = int(match[1]), int(match[2])
         if 1 <= part <= parts:
             return part, parts
-    raise ConfigError(f"`shard` is `{shard}`, expected K/N with K from 1 to N, such as 1/4")
+    raise ConfigError(
+        f"`shard` is `{shard}`, expected K/N with K from 1 to N, such as 1/4, or `auto`"
+    )
 
 
 def parse_size(value: int | str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from mmscore import benchmarks
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.config.judge import JudgeConfig
-from mmscore.config.task import TaskConfig
+from mmscore.config.task import TaskConfig, is_automatic
 from mmscore.dataset.hub.hub_files import Files, locate
 from mmscore.errors import ConfigError
 from mmscore.model.prompts import CHOICE_TEMPLATES
@@ -18,6 +19,7 @@ from mmscore.model.request import media_of
 from mmscore.plan.benchmark_options import chosen, data_place, extra_options, task_of
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.selection import Selection, Wanted, select
+from mmscore.plan.shard import shard_of
 from mmscore.plan.survey import Survey, check_subsets, check_survey, survey, weight
 from mmscore.scoring import reply_filters
 from mmscore.scoring.judge.ask import resolved
@@ -163,7 +165,7 @@ def look(
         HubError: They cannot be fetched.
     """
     benchmark, args = chosen(name, task.dataset_args)
-    task = task_of(task, benchmark, args)
+    task = _with_shard(task_of(task, benchmark, args), events)
     keep = reply_filters.build(args.get("filters"))
     judge = resolved(JudgeConfig.from_dict(task.judge or {}))
     _check_template(args.get("prompt_template"))
@@ -189,6 +191,15 @@ def look(
     selection = select(found, wanted, subsets)
     options = replace(options, on_row=None)
     return Plan(task, benchmark, files, options, found, selection, keep, judge, keeper.kept)
+
+
+def _with_shard(task: TaskConfig, events: Events) -> TaskConfig:
+    """The task with the shard that the engine says, where it is left to the engine."""
+    if task.shard is None or not is_automatic(task.shard):
+        return task
+    found = shard_of(task.shard, os.environ)
+    events.notice(found.told)
+    return replace(task, shard=found.shard)
 
 
 def _check_template(template: str | None) -> None:

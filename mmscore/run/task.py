@@ -25,7 +25,7 @@ from mmscore.scoring.judge import panel
 from mmscore.store.info import RunInfo
 from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile, LastRecords
 from mmscore.store.records import Key, Prediction, Score
-from mmscore.store.run_folder import new_folder, read_run, use_folder, write_run
+from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run
 
 WARNINGS_TOLD = 5
 """How many warnings about records are told before the rest is counted."""
@@ -84,7 +84,7 @@ def ask(plan: Plan, events: Events) -> Result:
 
 def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
     client = Client(service(plan.task))
-    folder = run_folder(plan)
+    plan, folder = _placed(plan, events)
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
         open_things.enter_context(closing(plan.files))
@@ -202,11 +202,54 @@ def run_folder(plan: Plan) -> Path:
     task = plan.task
     if task.resume:
         return Path(task.resume)
-    own = task.out or (task.work_dir if task.no_timestamp else None)
-    if own:
-        out = Path(own)
-        return use_folder(out / plan.benchmark.name if len(task.datasets) > 1 else out)
+    own = _own_folder(plan)
+    if own is not None:
+        return use_folder(own)
     return new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
+
+
+def _placed(plan: Plan, events: Events) -> tuple[Plan, Path]:
+    """The plan and the run's folder; one that holds this very run is gone on with.
+
+    A shard that died and is scheduled again has the same command line, so it must not matter
+    whether the folder is there.
+
+    Raises:
+        StorageError: The folder holds another run, or holds one and `fresh` is set.
+        DataError: The run in it is damaged.
+    """
+    folder = _own_folder(plan)
+    if folder is None or plan.task.fresh or not (folder / RUN).exists():
+        return plan, run_folder(plan)
+    going_on = replace(plan, task=replace(plan.task, resume=str(folder)))
+    before, going = read_run(folder), run_info(going_on, None, folder)
+    unlike = [
+        what
+        for what, alike in (
+            ("benchmark", before.benchmark.name == plan.benchmark.name),
+            ("model", before.model == going.model),
+            ("shard", before.shard == going.shard),
+            ("data", before.fingerprints.data == going.fingerprints.data),
+            ("options", asks_the_same(before, going)),
+        )
+        if not alike
+    ]
+    if unlike:
+        raise StorageError(
+            f"`{folder}` already holds a run, of another {unlike[0]}",
+            hint=f"let it go on changed: --resume {folder}; or give another folder with --out",
+        )
+    events.notice(f"`{folder}` holds this run: going on with it")
+    return going_on, folder
+
+
+def _own_folder(plan: Plan) -> Path | None:
+    """The folder that the task names for its run; None where a new one is to be made."""
+    task = plan.task
+    own = task.out or (task.work_dir if task.no_timestamp else None)
+    if not own or task.resume:
+        return None
+    return Path(own) / plan.benchmark.name if len(task.datasets) > 1 else Path(own)
 
 
 def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:

@@ -2,7 +2,7 @@
 
 After a change that is meant, write them anew and read the difference:
 
-    python tests/test_help.py && git diff tests/help
+    PYTHONPATH=tests python tests/cli/test_help.py && git diff tests/cli/help
 """
 
 from __future__ import annotations

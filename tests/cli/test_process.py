@@ -77,7 +77,8 @@ def test_json_alone_is_on_stdout_however_a_command_ends(command: Any, tmp_path: 
     with serve(reply("A")) as server, serve(status(401)) as dead:
         assert out(0, *command(server.url))["num"] == 24
         assert out(0, *command(server.url, "--dry-run"))["planned"]["en_open"] == 6
-        assert "already holds a run" in out(1, *command(server.url))["error"]["message"]
+        refused = out(1, *command(server.url, "--fresh"))["error"]["message"]
+        assert "already holds a run" in refused
         assert out(2, "run", "--nonsense")["error"]["exit_code"] == 2
         several = command(server.url, "--out", str(tmp_path / "two"))
         assert "unknown" in out(1, "run", "slake", "nonsense", *several[2:])["error"]["message"]

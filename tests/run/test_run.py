@@ -569,8 +569,11 @@ def test_the_key_is_nowhere(run: Any, tmp_path: Path) -> None:
 def test_two_runs_into_one_folder_are_kept_apart(run: Any, oracle: Any, tmp_path: Path) -> None:
     with serve(oracle) as server:
         assert run(server.url).code == 0
-        ran = run(server.url)
-    assert ran.code == 1 and "already holds a run" in ran.err and "--resume" in ran.err
+        asked = len(server.requests)
+        for more in (("--limit", "3"), ("--system", "x"), ("--model", "other"), ("--fresh",)):
+            ran = run(server.url, *more)
+            assert ran.code == 1 and "already holds a run" in ran.err and "--resume" in ran.err
+        assert len(server.requests) == asked
 
 
 def test_a_folder_that_is_being_written_is_locked(
