@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, get_args
 
+from mmscore.config.price import Price
 from mmscore.report.statistics import spread
 from mmscore.store.lines import Judged, Line
 from mmscore.store.run_folder import Run
@@ -36,7 +37,18 @@ def usage(run: Run) -> dict[str, Any]:
         "replies": len(replies),
         "missing": missing,
         "missing_share": missing / len(replies) if replies else 0.0,
+        "reused": int(run.info.get("reused") or 0),
+        "cost": _cost(run),
     }
+
+
+def _cost(run: Run) -> float | None:
+    """What the run's own requests cost at its price; None without a price."""
+    price = run.info.get("price")
+    if not price:
+        return None
+    asked = tokens(line for line in run.lines if line.attempts)
+    return Price(**price).of(asked["prompt_tokens"], asked["completion_tokens"])
 
 
 def tokens(counted: Iterable[Line | Judged]) -> dict[str, int]:

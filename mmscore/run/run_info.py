@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.config.judge import JudgeConfig
+from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
 from mmscore.error_text import without_secrets
 from mmscore.plan.plan import Plan
@@ -19,7 +20,7 @@ from mmscore.store import journal
 from mmscore.version import versions
 
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
-    "fresh",
+    *("fresh", "price", "max_cost", "max_tokens_total", "max_time", "cache_replies"),
     *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
 }
 """Task fields that are no part of what a run measured, or are secret."""
@@ -33,6 +34,7 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
     """
     task, benchmark = plan.task, plan.benchmark
     before = journal.read_run(folder) if task.resume else {}
+    price = price_of(task.price, task.model)
     return {
         "schema_version": 1,
         "benchmark": {
@@ -54,6 +56,7 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
                 benchmark.scorer, task.dataset_args.get(benchmark.name, {}).get("filters")
             ),
         },
+        "price": price.to_json() if price else None,
         "planned": plan.planned,
         "repeats": task.repeats,
         "shard": task.shard,
@@ -61,6 +64,7 @@ def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
         "finished": None,
         "seconds": float(before.get("seconds") or 0.0),
         "stopped": "not finished",
+        "reused": int(before.get("reused") or 0),
         "judge": panel.facts(plan.judge),
     }
 
