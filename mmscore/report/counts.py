@@ -36,7 +36,18 @@ def usage(run: Run) -> dict[str, Any]:
         "replies": len(replies),
         "missing": missing,
         "missing_share": missing / len(replies) if replies else 0.0,
+        "reused": run.info.reused,
+        "cost": _cost(run),
     }
+
+
+def _cost(run: Run) -> float | None:
+    """What the run's own requests cost at its price; None without a price."""
+    price = run.info.price
+    if price is None:
+        return None
+    asked = tokens(line for line in run.lines if line.attempts)
+    return price.of(asked["prompt_tokens"], asked["completion_tokens"])
 
 
 def tokens(counted: Iterable[Line | JudgeCounts]) -> dict[str, int]:

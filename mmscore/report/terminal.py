@@ -150,6 +150,10 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
         text = f"{number(usage['prompt_tokens'])} in · {number(usage['completion_tokens'])} out"
         if usage["missing"]:
             text += f" · usage missing: {percent(usage['missing_share'])} of replies"
+        if usage["cost"] is not None:
+            text += f" · cost {usage['cost']:,.4g}"
+        if usage["reused"]:
+            text += f" · {number(usage['reused'])} replies of other runs"
         yield "Tokens", text
     if timing["requests"]:
         parts = [seconds(timing["seconds"])] if timing["seconds"] is not None else []

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
-from mmscore.errors import DataError, EndpointError, HubError
+from mmscore.errors import BudgetError, DataError, EndpointError, HubError
 from mmscore.model.client import Client, hint_for
 from mmscore.model.request import Attachment, Request, build_request, media_of
 from mmscore.plan.events import Progress
+from mmscore.run.budget import Budget
 from mmscore.run.interrupts import Interrupts
+from mmscore.run.kept_replies import KeptReplies
 from mmscore.run.record import prediction_of, score_of
 from mmscore.scoring.judge.panel import JudgePanel
 from mmscore.store.journal import AppendFile
@@ -61,6 +63,8 @@ class RunJob:
         earlier: What need not be asked again.
         judges: Who is asked about a reply after the rule; None where nobody is.
         drop_downloads: Ends what is being fetched of the data, when the user stops the run.
+        budget: What the run may cost; None without limits.
+        kept_replies: Replies of other runs, asked before the endpoint is; None where none count.
     """
 
     benchmark: Benchmark
@@ -74,6 +78,8 @@ class RunJob:
     earlier: Earlier = field(default_factory=Earlier)
     judges: JudgePanel | None = None
     drop_downloads: Callable[[], None] = lambda: None
+    budget: Budget | None = None
+    kept_replies: KeptReplies | None = None
 
     def request(self, sample: Sample) -> tuple[Request, list[Attachment]]:
         """The request for a sample and the media in it, which are read for that.
@@ -100,6 +106,7 @@ class RunLoop:
         self.asking = asking
         self.progress = Progress(total)
         self.changed = 0
+        self.reused = 0
         self._items = items
         self._on_progress = on_progress
         self._notice = notice
@@ -135,6 +142,8 @@ class RunLoop:
         if self.progress.kept:
             asked = self.progress.done - self.progress.kept
             self._notice(f"{self.progress.kept} earlier replies stand, {asked} samples were asked")
+        if self.reused:
+            self._notice(f"{self.reused} replies of other runs were taken from --cache-replies")
         if self.changed:
             self._notice(
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "
@@ -168,7 +177,17 @@ class RunLoop:
             while answered < interrupts.count:
                 answered += 1
                 self._interrupted(answered)
+            self._look_at_budget()
         return interrupts.count > 0
+
+    def _look_at_budget(self) -> None:
+        """Stop where time ran out while nothing ended that could have told."""
+        if self.asking.budget is None or self._stopping.is_set():
+            return
+        try:
+            self.asking.budget.check()
+        except BudgetError as error:
+            self._stop(error)
 
     def _interrupted(self, times: int) -> None:
         self._stopping.set()
@@ -223,11 +242,26 @@ class RunLoop:
             return
         if self._keep(sample, repeat, request):
             return
-        reply = asking.client.ask(request.body)
+        reply = self._reply(request, repeat)
         if self._cut_short(reply):
             return
         self._record(index, sample, repeat, reply, request, attachments)
         self._judge_endpoint(reply)
+        if asking.budget is not None and reply.attempts:
+            asking.budget.spend(reply.usage)
+
+    def _reply(self, request: Request, repeat: int) -> Reply:
+        """The reply to a request: one that an earlier run got, else the endpoint's."""
+        kept = self.asking.kept_replies
+        found = kept.find(request.hash, repeat) if kept is not None else None
+        if found is not None:
+            with self._count_lock:
+                self.reused += 1
+            return found
+        reply = self.asking.client.ask(request.body)
+        if kept is not None:
+            kept.keep(request.hash, repeat, reply)
+        return reply
 
     def _keep(self, sample: Sample, repeat: int, request: Request) -> bool:
         """Whether an earlier reply to the very same request stands."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.config.judge import JudgeConfig
+from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
 from mmscore.error_text import without_secrets
 from mmscore.plan.plan import Plan
@@ -20,7 +21,7 @@ from mmscore.store.run_folder import read_run
 from mmscore.version import versions
 
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
-    "fresh",
+    *("fresh", "price", "max_cost", "max_tokens_total", "max_time", "cache_replies"),
     *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
 }
 """Task fields that are no part of what a run measured, or are secret."""
@@ -35,6 +36,7 @@ def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
     task, benchmark = plan.task, plan.benchmark
     before = read_run(folder) if task.resume else None
     filters = task.dataset_args.get(benchmark.name, {}).get("filters")
+    price = price_of(task.price, task.model)
     return RunInfo(
         schema_version=SCHEMA,
         benchmark=BenchmarkInfo(
@@ -54,6 +56,7 @@ def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
             prompt=_prompt_fingerprint(plan),
             scorer=reply_filters.scorer_id(benchmark.scorer, filters),
         ),
+        price=price,
         planned=plan.planned,
         repeats=task.repeats,
         shard=task.shard,
@@ -61,6 +64,7 @@ def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
         finished=None,
         seconds=before.seconds if before else 0.0,
         stopped="not finished",
+        reused=before.reused if before else 0,
         judge=panel.info_of(plan.judge),
     )
 

@@ -9,15 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
-from mmscore.errors import ConfigError, DataError, StorageError
+from mmscore.errors import BudgetError, ConfigError, DataError, StorageError
 from mmscore.model.client import Client
 from mmscore.model.endpoint import attacher, body_options, service
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.plan import Plan, plans
 from mmscore.report.result import Result, reported
+from mmscore.run.budget import Budget, Limits
 from mmscore.run.interrupts import counted
+from mmscore.run.kept_replies import KeptReplies
 from mmscore.run.loop import Earlier, RunJob, RunLoop
 from mmscore.run.resume import REPLACED, asks_the_same, bring_in_line
 from mmscore.run.run_info import now, run_info
@@ -118,19 +121,25 @@ def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
         seconds=round(info.seconds + run.progress.seconds, 3),
         finished=None if stopped else now(),
         stopped=(str(stopped) or type(stopped).__name__) if stopped else None,
+        reused=info.reused + run.reused,
     )
-    return _close(folder, info, stopped)
+    return _close(folder, info, stopped, events)
 
 
-def _close(folder: Path, info: RunInfo, stopped: BaseException | None) -> Result:
-    """Write the run's record and report; what stopped the run is raised after that."""
+def _close(folder: Path, info: RunInfo, stopped: BaseException | None, events: Events) -> Result:
+    """Write the run's record and report; what stopped the run is raised after that.
+
+    A budget that is used up ends a run as it was meant to: its report is the result.
+    """
     try:
         write_run(folder, info)
         result = reported(folder)
     except StorageError:
         if stopped is None:
             raise
-    if stopped is not None:
+    if isinstance(stopped, BudgetError):
+        events.notice(f"{stopped.message}; {stopped.hint}")
+    elif stopped is not None:
         stopped.add_note(f"run folder: {folder}")
         raise stopped
     return result
@@ -171,11 +180,24 @@ def _job(
         concurrency=plan.task.eval_batch_size,
         judges=judges,
         drop_downloads=drop_downloads,
+        budget=_budget(plan.task),
+        kept_replies=_kept_replies(plan.task, client),
     )
     if plan.task.resume and not asks_the_same(read_run(folder), info):
         _sort_replies(plan, asking, folder, events)
     earlier = _earlier(folder, open_things, rescore=plan.task.rerun_review)
     return replace(asking, earlier=earlier)
+
+
+def _budget(task: TaskConfig) -> Budget | None:
+    limits = Limits(task.max_tokens_total, task.max_cost, task.max_time)
+    return None if limits == Limits() else Budget(limits, price_of(task.price, task.model))
+
+
+def _kept_replies(task: TaskConfig, client: Client) -> KeptReplies | None:
+    if task.cache_replies is None:
+        return None
+    return KeptReplies(Path(task.cache_replies).expanduser(), client.place)
 
 
 def _sort_replies(plan: Plan, asking: RunJob, folder: Path, events: Events) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mmscore.config.price import Price
 from mmscore.store import spelling
 from mmscore.store.spelling import Record, RecordError, Spelling
 
@@ -91,6 +92,13 @@ class JudgeInfo(Record):
     }
 
 
+_PRICE = {"input": spelling.number(), "output": spelling.number()}
+
+
+def _price(value: dict[str, Any]) -> Price:
+    return Price(*spelling.values_in(value, _PRICE))
+
+
 def _version(value: int) -> int:
     if value > SCHEMA:
         raise NewerRecordError(f"has schema_version {value}, this mmscore reads up to {SCHEMA}")
@@ -113,6 +121,7 @@ class RunInfo(Record):
         config: The task's fields that were set, without secrets.
         versions: Of mmscore, its core and Python.
         fingerprints: What tells whether two runs are of one thing.
+        price: What tokens cost; None where nobody said.
         planned: Subset -> how many requests the run holds.
         repeats: How often each sample is asked.
         shard: `K/N` of a shard.
@@ -120,6 +129,7 @@ class RunInfo(Record):
         finished: When it ended; None while it has not.
         seconds: How long was asked, all its sittings together.
         stopped: Why it ended early; None where it did not.
+        reused: Replies that came from other runs' kept ones.
         judge: Who judged; None where nobody did.
         merged: The shards it was made of.
     """
@@ -131,6 +141,7 @@ class RunInfo(Record):
     config: Mapping[str, Any]
     versions: Mapping[str, str]
     fingerprints: Fingerprints
+    price: Price | None
     planned: Mapping[str, int]
     repeats: int
     shard: str | None
@@ -138,6 +149,7 @@ class RunInfo(Record):
     finished: str | None
     seconds: float
     stopped: str | None
+    reused: int
     judge: JudgeInfo | None
     merged: tuple[str, ...] | None = None
 
@@ -149,6 +161,7 @@ class RunInfo(Record):
         "config": spelling.facts(),
         "versions": spelling.facts({}, lambda value: spelling.each_value(str, value)),
         "fingerprints": spelling.one(Fingerprints),
+        "price": Spelling(frozenset({dict, spelling.NONE}), None, _price, Price.to_json),
         "planned": spelling.facts({}, lambda value: spelling.each_value(int, value)),
         "repeats": spelling.count(1),
         "shard": spelling.maybe(str),
@@ -156,6 +169,7 @@ class RunInfo(Record):
         "finished": spelling.maybe(str),
         "seconds": spelling.number(0.0),
         "stopped": spelling.maybe(str),
+        "reused": spelling.count(0),
         "judge": spelling.maybe_one(JudgeInfo),
         "merged": spelling.maybe_texts(),
     }
