@@ -192,7 +192,7 @@ def _judged(report: Report) -> Iterator[tuple[str, str]]:
 
 def _warnings(report: Report) -> Iterator[tuple[str, str]]:
     cover = report.coverage
-    why = report.info.get("stopped")
+    why = report.info.stopped
     if cover.not_asked or why:
         text = f"unfinished: {number(cover.not_asked)} of {number(cover.planned)} not asked"
         yield "Warning", f"{text} ({_short(str(why))})" if why else text

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mmscore.disk import write_whole
 from mmscore.errors import ConfigError, StorageError
-from mmscore.store.journal import write_whole
 from mmscore.types import SCORED, Reply, Usage
 
 FORMAT = 1

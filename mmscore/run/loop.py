@@ -20,10 +20,11 @@ from mmscore.plan.events import Progress
 from mmscore.run.budget import Budget
 from mmscore.run.interrupts import Interrupts
 from mmscore.run.kept_replies import KeptReplies
-from mmscore.run.record import prediction_record, reply_of, score_record
-from mmscore.scoring.judge.panel import Panel
-from mmscore.store.journal import AppendFile, Key
-from mmscore.types import FAILED, SCORED, Media, Reply, Sample, Status
+from mmscore.run.record import prediction_of, score_of
+from mmscore.scoring.judge.panel import JudgePanel
+from mmscore.store.journal import AppendFile
+from mmscore.store.records import Key, Prediction, Score
+from mmscore.types import FAILED, SCORED, Media, Reply, Sample
 
 STOP_AT_ONCE = frozenset({401, 403, 404})
 """Statuses that no other sample will escape: the first one stops a run without any answer."""
@@ -42,12 +43,12 @@ class Earlier:
         scores: The last score record of each, likewise.
     """
 
-    predictions: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
-    scores: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
+    predictions: Mapping[Key, Prediction] = field(default_factory=dict)
+    scores: Mapping[Key, Score] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RunJob:
     """All that asking needs, as values and functions.
 
     Attributes:
@@ -75,7 +76,7 @@ class Asking:
     scores: AppendFile
     concurrency: int
     earlier: Earlier = field(default_factory=Earlier)
-    judges: Panel | None = None
+    judges: JudgePanel | None = None
     drop_downloads: Callable[[], None] = lambda: None
     budget: Budget | None = None
     kept_replies: KeptReplies | None = None
@@ -91,12 +92,12 @@ class Asking:
         return build_request(model, sample.messages, media, self.options), media
 
 
-class Run:
+class RunLoop:
     """One asking of all items; `run` returns when all ended or the run was stopped."""
 
     def __init__(
         self,
-        asking: Asking,
+        asking: RunJob,
         items: Iterator[Item],
         total: int,
         on_progress: Callable[[Progress], None],
@@ -268,14 +269,14 @@ class Run:
         prediction = earlier.predictions.get(key)
         if prediction is None:
             return False
-        if prediction.get("request") != request.hash:
+        if prediction.request != request.hash:
             with self._count_lock:
                 self.changed += 1
             return False
-        score = self._score(sample, repeat, reply_of(prediction))
+        score = self._score(sample, repeat, prediction.reply)
         if score != earlier.scores.get(key):
             self.asking.scores.append(score)
-        self._count(prediction["status"], score["metrics"], kept=True)
+        self._count(prediction.status, score.metrics, kept=True)
         return True
 
     def _cut_short(self, reply: Reply) -> bool:
@@ -292,23 +293,21 @@ class Run:
         attachments: tuple[Attachment, ...] | list[Attachment],
     ) -> None:
         asking = self.asking
-        asking.predictions.append(
-            prediction_record(index, sample, repeat, reply, request, attachments)
-        )
+        asking.predictions.append(prediction_of(index, sample, repeat, reply, request, attachments))
         metrics: Mapping[str, float] = {}
         if reply.status in SCORED:
             score = self._score(sample, repeat, reply.text)
             asking.scores.append(score)
-            metrics = score["metrics"]
+            metrics = score.metrics
         self._count(reply.status, metrics, requests=reply.attempts)
 
-    def _score(self, sample: Sample, repeat: int, text: str) -> dict[str, Any]:
+    def _score(self, sample: Sample, repeat: int, text: str) -> Score:
         asking = self.asking
-        return score_record(asking.benchmark, sample, repeat, text, asking.filter, asking.judges)
+        return score_of(asking.benchmark, sample, repeat, text, asking.filter, asking.judges)
 
     def _count(
         self,
-        status: Status,
+        status: str,
         metrics: Mapping[str, float],
         *,
         requests: int = 0,
