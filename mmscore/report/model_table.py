@@ -19,8 +19,7 @@ from mmscore.errors import DataError
 from mmscore.report.boxes import Style, box, clean, plain
 from mmscore.report.compare import compare
 from mmscore.report.labels import percent, span
-from mmscore.store.journal import RUN
-from mmscore.store.run_folder import load
+from mmscore.store.run_folder import RUN, load
 
 SIGNIFICANT = 0.05
 """A McNemar p below this is a difference; so is an interval that leaves out 0."""
