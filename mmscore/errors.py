@@ -77,6 +77,12 @@ class MissingExtraError(MmscoreError):
     """An optional package is needed; the hint holds the install command."""
 
 
+class BudgetError(MmscoreError):
+    """What a run may cost is used up; it stops in order and can be gone on with."""
+
+    exit_code = Exit.INCOMPLETE
+
+
 class EndpointError(MmscoreError):
     """The model service cannot be used at all, so the run was stopped."""
 

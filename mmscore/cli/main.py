@@ -154,10 +154,10 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
 
 def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     from mmscore.plan.benchmark_options import name_in
-    from mmscore.store import journal
+    from mmscore.store.run_folder import read_run
 
-    record = journal.read_run(folder)
-    return {**record["config"], "datasets": [name_in(record)], **before}
+    info = read_run(folder)
+    return {**info.config, "datasets": [name_in(info)], **before}
 
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
@@ -238,10 +238,10 @@ def _score(arguments: argparse.Namespace) -> int:
 
 def _score_elsewhere(arguments: argparse.Namespace) -> int:
     from mmscore.config.task import TaskConfig
-    from mmscore.run.outside_replies import Columns, score_elsewhere
+    from mmscore.run.outside_replies import ReplyColumns, score_elsewhere
 
     task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
-    columns = Columns(arguments.id_column, arguments.reply_column)
+    columns = ReplyColumns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
     result = score_elsewhere(
         task,
