@@ -46,10 +46,10 @@ def each_service(task: TaskConfig) -> list[TaskConfig]:
                 )
         found.append(replace(task, services=[], **service))
     names = [one.model_id or one.model for one in found]
-    for name in names:
-        if names.count(name) > 1:
+    for called in names:
+        if names.count(called) > 1:
             raise ConfigError(
-                f"two services are both called `{name}`",
+                f"two services are both called `{called}`",
                 hint="give one of them another name in reports: `model_id`",
             )
     if len(found) == 1:
