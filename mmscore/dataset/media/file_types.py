@@ -60,3 +60,11 @@ def type_of_name(path: str) -> str | None:
 def _types() -> mimetypes.MimeTypes:
     """Python's own table; the machine's files of types would make results depend on it."""
     return mimetypes.MimeTypes()
+
+
+LFS_MARK = b"version https://git-lfs"
+
+
+def is_lfs_pointer(data: bytes) -> bool:
+    """Whether a file is what Git keeps in the place of a large one that was not fetched."""
+    return data.startswith(LFS_MARK)
