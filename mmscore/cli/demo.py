@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmscore.errors import StorageError
+from mmscore.errors import EndpointError, StorageError
 
 if TYPE_CHECKING:
-    from http.server import BaseHTTPRequestHandler
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
     from types import TracebackType
+
+    from mmscore.plan.events import Events
+    from mmscore.report.result import Result
 
 MODEL = "demo-radiologist"
 """The name of the model that the endpoint plays."""
@@ -173,6 +177,57 @@ def demo_task(folder: Path, url: str, out: Path | None = None) -> dict[str, Any]
     return task if out is None else {**task, "out": str(out)}
 
 
+def run_demo(out: Path | None, events: Events) -> Result:
+    """Draw the data, answer them, score and report: what the run came to.
+
+    Args:
+        out: Where data and run are kept; None keeps the run alone, in a new folder below `outputs`
+            or, where nothing can be written there, below the temporary folder.
+        events: Who wants to hear of progress.
+
+    Raises:
+        StorageError: Nothing can be written anywhere, or `out` holds another run.
+        EndpointError: Nobody may listen on this machine's loopback addresses.
+    """
+    from mmscore.run.task import run_task
+
+    with ExitStack() as open_things:
+        endpoint = open_things.enter_context(Endpoint())
+        run = _new_run_folder() if out is None else out / "run"
+        data = _spare_folder(open_things, run) if out is None else out / "data"
+        draw(data)
+        (result,) = run_task(demo_task(data, endpoint.url, run), events).values()
+    return result
+
+
+def _new_run_folder() -> Path:
+    """A new folder below `outputs`, or below the temporary folder where this one is read-only."""
+    import tempfile
+
+    from mmscore.store.run_folder import new_folder
+
+    with suppress(StorageError):
+        return new_folder(Path("outputs"), "demo")
+    try:
+        return Path(tempfile.mkdtemp(prefix="mmscore-demo-run-"))
+    except OSError:
+        raise StorageError(
+            f"neither `{Path.cwd()}` nor a temporary folder can be written",
+            hint="name a folder that can: mmscore demo --out DIR",
+        ) from None
+
+
+def _spare_folder(open_things: ExitStack, run: Path) -> Path:
+    """A folder for the drawn data that goes away; where there is none, one in the run's own."""
+    import tempfile
+
+    try:
+        made = tempfile.TemporaryDirectory(prefix="mmscore-demo-")
+    except OSError:
+        return run / "data"
+    return Path(open_things.enter_context(made))
+
+
 class Endpoint:
     """An OpenAI-compatible endpoint on loopback that answers about the drawn scans.
 
@@ -183,18 +238,12 @@ class Endpoint:
         """Start answering, in threads of this process.
 
         Raises:
-            OSError: The machine lets nobody listen on loopback.
+            EndpointError: The machine lets nobody listen on loopback.
         """
-        from http.server import ThreadingHTTPServer
-
-        class Server(ThreadingHTTPServer):
-            def handle_error(self, request: Any, client_address: Any) -> None:
-                """Print no traceback when a client leaves early; it knows why it did."""
-
-        self._server = Server(("127.0.0.1", 0), _handler(_Oracle()))
+        self._server, host = _listening()
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        self.url = f"http://{host}:{self._server.server_address[1]}/v1"
         return self
 
     def __exit__(
@@ -207,6 +256,37 @@ class Endpoint:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+def _listening() -> tuple[ThreadingHTTPServer, str]:
+    """A server on a free port of this machine alone, and its address as a URL has it.
+
+    Raises:
+        EndpointError: Neither IPv4 nor IPv6 has a loopback address to listen on.
+    """
+    import socket
+    from http.server import ThreadingHTTPServer
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Print no traceback when a client leaves early; it knows why it did."""
+
+    class ServerOfVersion6(Server):
+        address_family = socket.AF_INET6
+
+    reasons = []
+    for kind, host, shown in (
+        (Server, "127.0.0.1", "127.0.0.1"),
+        (ServerOfVersion6, "::1", "[::1]"),
+    ):
+        try:
+            return kind((host, 0), _handler(_Oracle())), shown
+        except OSError as error:
+            reasons.append(f"{shown}: {error.strerror or error}")
+    raise EndpointError(
+        f"the demo's endpoint cannot listen on this machine ({'; '.join(reasons)})",
+        hint="bring the loopback interface up: ip link set lo up",
+    )
 
 
 class _Oracle:

@@ -154,10 +154,10 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
 
 def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     from mmscore.plan.benchmark_options import name_in
-    from mmscore.store import journal
+    from mmscore.store.run_folder import read_run
 
-    record = journal.read_run(folder)
-    return {**record["config"], "datasets": [name_in(record)], **before}
+    info = read_run(folder)
+    return {**info.config, "datasets": [name_in(info)], **before}
 
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
@@ -238,10 +238,10 @@ def _score(arguments: argparse.Namespace) -> int:
 
 def _score_elsewhere(arguments: argparse.Namespace) -> int:
     from mmscore.config.task import TaskConfig
-    from mmscore.run.outside_replies import Columns, score_elsewhere
+    from mmscore.run.outside_replies import ReplyColumns, score_elsewhere
 
     task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
-    columns = Columns(arguments.id_column, arguments.reply_column)
+    columns = ReplyColumns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
     result = score_elsewhere(
         task,
@@ -374,32 +374,11 @@ def _info(arguments: argparse.Namespace) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    import tempfile
+    from mmscore.cli.demo import run_demo
 
-    from mmscore.cli import demo
-    from mmscore.run.task import run_task
-
-    with tempfile.TemporaryDirectory(prefix="mmscore-demo-") as folder, demo.Endpoint() as endpoint:
-        data = Path(arguments.out) / "data" if arguments.out else Path(folder)
-        demo.draw(data)
-        out = Path(arguments.out) / "run" if arguments.out else None
-        task = demo.demo_task(data, endpoint.url, out or _demo_folder())
-        (result,) = run_task(task, _events("none")).values()
+    result = run_demo(Path(arguments.out) if arguments.out else None, _events("none"))
     _show(result, arguments)
     return result.exit_code
-
-
-def _demo_folder() -> Path:
-    """A new folder below `outputs`, or below the temporary folder where this one is read-only."""
-    import tempfile
-
-    from mmscore.errors import StorageError
-    from mmscore.store.journal import new_folder
-
-    try:
-        return new_folder(Path("outputs"), "demo")
-    except StorageError:
-        return Path(tempfile.mkdtemp(prefix="mmscore-demo-run-"))
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {

@@ -77,6 +77,14 @@ def _run(command: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="how <think> is split off: strict, reference",
     )
+    for flag, kind, metavar in (
+        ("--price", str, "IN,OUT"),
+        ("--max-cost", float, "N"),
+        ("--max-tokens-total", int, "N"),
+        ("--max-time", float, "S"),
+        ("--cache-replies", str, "DIR"),
+    ):
+        asking.add_argument(flag, type=kind, metavar=metavar, help=argparse.SUPPRESS)
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
     _filters(asking)
     _judge(command)

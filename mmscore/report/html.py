@@ -12,6 +12,7 @@ from mmscore.report.labels import metric_labels
 from mmscore.report.summary import Report, Row
 from mmscore.report.terminal import notes
 from mmscore.store.lines import labels_of
+from mmscore.store.records import JudgeSummary, Prediction, Score, SentMedium
 from mmscore.store.run_folder import Run
 
 TEXT_LIMIT = 20_000
@@ -76,8 +77,8 @@ def _data_pieces(report: Report, run: Run, thumbnails: Mapping[str, str]) -> Ite
     yield _inert(_data(report, thumbnails))[:-1]
     yield f',"samples":{{"fields":{_inert(_FIELDS)},"rows":['
     comma = ""
-    for prediction, line in run.whole():
-        yield comma + _inert(_sample(prediction, line, report.metrics, groups))
+    for prediction, score in run.whole():
+        yield comma + _inert(_sample(prediction, score, report.metrics, groups))
         comma = ","
     yield "]}}"
 
@@ -112,7 +113,7 @@ def _digest(text: str) -> str:
 
 
 def _data(report: Report, thumbnails: Mapping[str, str]) -> dict[str, Any]:
-    info = report.info
+    info = report.info.to_json()
     sections: list[tuple[str, tuple[Row, ...]]] = list(report.groups.items())
     if report.categories:
         sections.insert(0, ("category", report.categories))
@@ -135,7 +136,6 @@ def _data(report: Report, thumbnails: Mapping[str, str]) -> dict[str, Any]:
         "provenance": {
             name: info[name]
             for name in ("endpoint", "config", "fingerprints", "versions", "started", "finished")
-            if name in info
         },
         "footer": _footer(report),
     }
@@ -153,59 +153,57 @@ def _bar(row: Row) -> dict[str, Any]:
 
 
 def _footer(report: Report) -> str:
-    version = (report.info.get("versions") or {}).get("mmscore")
+    version = report.info.versions.get("mmscore")
     made = f"mmscore {version}" if version else "mmscore"
-    return f"{made} · {report.info.get('started') or 'never started'}"
+    return f"{made} · {report.info.started or 'never started'}"
 
 
 def _sample(
-    prediction: Mapping[str, Any],
-    line: Mapping[str, Any],
-    metrics: tuple[str, ...],
-    groups: list[str],
+    prediction: Prediction, score: Score | None, metrics: tuple[str, ...], groups: list[str]
 ) -> list[Any]:
-    usage = prediction.get("usage") or {}
-    scores = line.get("metrics") or {}
-    metadata = prediction.get("metadata") or {}
     found = {
-        **{name: prediction.get(name) for name in ("id", "repeat", "subset", "status", "target")},
-        **{name: _cut(prediction.get(name)) for name in ("question", "reply", "reasoning")},
-        "error": prediction.get("error"),
-        "choices": "\n".join(map(str, prediction.get("choices") or ())),
-        "extracted": _cut(line.get("extracted")),
-        "rule": line.get("rule"),
-        "judge": _verdict(line.get("judge")),
-        "finish": prediction.get("finish_reason"),
-        "seconds": prediction.get("seconds"),
-        "tokens": [usage.get("prompt_tokens"), usage.get("completion_tokens")],
-        "scores": [scores.get(metric) for metric in metrics],
-        "groups": [labels_of(metadata.get(name)) for name in groups],
-        "media": [_medium(medium) for medium in prediction.get("media") or ()],
+        "id": prediction.id,
+        "repeat": prediction.repeat,
+        "subset": prediction.subset,
+        "status": prediction.status,
+        "target": prediction.target,
+        "question": _cut(prediction.question),
+        "reply": _cut(prediction.reply),
+        "reasoning": _cut(prediction.reasoning),
+        "error": prediction.error,
+        "choices": "\n".join(prediction.choices),
+        "extracted": _cut(score.extracted) if score else None,
+        "rule": score.rule if score else None,
+        "judge": _votes(score.judge) if score and score.judge else None,
+        "finish": prediction.finish_reason,
+        "seconds": prediction.seconds,
+        "tokens": [prediction.usage.prompt_tokens, prediction.usage.completion_tokens],
+        "scores": [score.metrics.get(metric) if score else None for metric in metrics],
+        "groups": [labels_of(prediction.metadata.get(name)) for name in groups],
+        "media": [_medium(medium) for medium in prediction.media],
     }
     return [found[name] for name in _FIELDS]
 
 
-def _cut(text: object) -> object:
-    if not isinstance(text, str) or len(text) <= TEXT_LIMIT:
+def _cut(text: str | None) -> str | None:
+    if text is None or len(text) <= TEXT_LIMIT:
         return text
     hidden = len(text) - TEXT_LIMIT
     return f"{text[:TEXT_LIMIT]}\n… {hidden:,} more characters in predictions.jsonl"
 
 
-def _verdict(judge: object) -> object:
+def _votes(judge: JudgeSummary) -> str | None:
     """Each judge's word and why."""
-    if not isinstance(judge, dict):
-        return None
     lines = []
-    for one in judge.get("verdicts") or ():
-        why = f" ({one['reasoning']})" if one.get("reasoning") else ""
-        lines.append(f"{one['judge']}: {one['verdict'] or one['error']}{why}")
+    for vote in judge.verdicts:
+        why = f" ({vote.reasoning})" if vote.reasoning else ""
+        lines.append(f"{vote.judge}: {vote.verdict or vote.error}{why}")
     return _cut(" | ".join(lines))
 
 
-def _medium(medium: Mapping[str, Any]) -> dict[str, str]:
+def _medium(medium: SentMedium) -> dict[str, str]:
     return {
-        "place": str(medium.get("place", "")),
-        "mime": str(medium.get("mime") or ""),
-        "notes": "; ".join(map(str, medium.get("notes") or ())),
+        "place": medium.place,
+        "mime": medium.mime or "",
+        "notes": "; ".join(medium.notes or ()),
     }

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from mmscore.config.task import TaskConfig
 from mmscore.dataset.media.image import thumbnail
@@ -19,6 +18,7 @@ from mmscore.model.request import media_of
 from mmscore.plan.benchmark_options import name_in
 from mmscore.plan.plan import plan
 from mmscore.report import Run
+from mmscore.store.records import SentMedium
 from mmscore.types import Source
 
 SIDE = 160
@@ -46,21 +46,21 @@ def thumbnails(of: Run) -> dict[str, str]:
     return made
 
 
-def _wanted(of: Run) -> dict[str, Mapping[str, Any]]:
-    """The notes of the images to show, by place, each once."""
-    wanted: dict[str, Mapping[str, Any]] = {}
+def _wanted(of: Run) -> dict[str, SentMedium]:
+    """The images to show, by place, each once."""
+    wanted: dict[str, SentMedium] = {}
     for prediction, _ in of.whole():
-        for note in prediction.get("media") or ():
+        for medium in prediction.media:
             if len(wanted) == MOST:
                 return wanted
-            if str(note.get("mime", "")).startswith("image/"):
-                wanted.setdefault(str(note.get("place")), note)
+            if (medium.mime or "").startswith("image/"):
+                wanted.setdefault(medium.place, medium)
     return wanted
 
 
-def _make(of: Run, wanted: Mapping[str, Mapping[str, Any]], made: dict[str, str]) -> None:
+def _make(of: Run, wanted: Mapping[str, SentMedium], made: dict[str, str]) -> None:
     name = name_in(of.info)
-    task = TaskConfig.from_dict({**(of.info.get("config") or {}), "datasets": [name]})
+    task = TaskConfig.from_dict({**of.info.config, "datasets": [name]})
     found = plan(replace(task, offline=True, skip_bad_media=True), name)
     left, size = set(wanted), 0
     for sample in found.samples():
@@ -79,12 +79,12 @@ def _make(of: Run, wanted: Mapping[str, Mapping[str, Any]], made: dict[str, str]
             return
 
 
-def _thumbnail(source: Source, note: Mapping[str, Any]) -> str:
+def _thumbnail(source: Source, sent: SentMedium) -> str:
     """The `data:` URI; empty where the image is gone, damaged, or not the one that was sent."""
     try:
         data = source.read()
-        as_sent = not note.get("notes")
-        if as_sent and hashlib.sha256(data).hexdigest() != note.get("sha256"):
+        as_sent = not sent.notes
+        if as_sent and hashlib.sha256(data).hexdigest() != sent.sha256:
             return ""
         return thumbnail(data, SIDE, name=source.name).decode("ascii")
     except MmscoreError:

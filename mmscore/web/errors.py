@@ -10,6 +10,33 @@ from urllib.parse import urlsplit
 from mmscore.errors import HubError
 
 
+class TransportError(Exception):
+    """No complete answer came back from one exchange.
+
+    Attributes:
+        kind: `connect`, `timeout`, `closed` (before a byte of an answer), `reset`, `truncated`,
+            `odd` (no HTTP), `tls`, `proxy`, `too-large` or `aborted`.
+        retriable: Whether asking again is safe and may help.
+        hint: What to do about it, or None.
+        status: The HTTP status, where a proxy's answer is the reason.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retriable: bool = True,
+        hint: str | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retriable = retriable
+        self.hint = hint
+        self.status = status
+
+
 class WebError(HubError):
     """A request came to nothing.
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from mmscore.version import VERSION
-from mmscore.web.connection import is_loopback
 from mmscore.web.errors import Target, WebError, cut_short, explained
+from mmscore.web.urls import is_this_machine
 
 if TYPE_CHECKING:
     from requests import PreparedRequest, Response, Session
@@ -220,7 +220,7 @@ class Web:
         raise WebError(f"{target.what}: {target.host} redirects in a circle")
 
     def _send(self, target: Target, url: str, headers: Mapping[str, str]) -> Response:
-        session = self._session(is_loopback(urlsplit(url).hostname or ""))
+        session = self._session(is_this_machine(urlsplit(url).hostname or ""))
         with explained(target, urlsplit(url).netloc.rpartition("@")[2]):
             return session.get(
                 url,

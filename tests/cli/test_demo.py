@@ -6,10 +6,13 @@ import base64
 import http.client
 import io
 import json
+import socket
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections import Counter
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -160,3 +163,48 @@ def test_importing_the_demo_imports_no_server_and_no_imaging() -> None:
         [sys.executable, "-P", "-c", code], capture_output=True, check=True, text=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_the_demo_needs_no_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object, **__: object) -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", none)
+    monkeypatch.chdir(tmp_path)
+    kept = run_cli("demo", "--out", str(tmp_path / "volume"))
+    assert kept.code == 0, kept.err
+    assert (tmp_path / "volume" / "data" / "test.json").exists()
+    beside = run_cli("demo")
+    assert beside.code == 0, beside.err
+    (tmp_path / "outputs").rename(tmp_path / "moved")
+    (tmp_path / "outputs").write_text("a file in the way")
+    nowhere = run_cli("demo")
+    assert nowhere.code == 1 and "hint: name a folder that can" in nowhere.err
+
+
+def test_the_demo_runs_where_only_ipv6_has_a_loopback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bind = HTTPServer.server_bind
+
+    def without_version4(self: HTTPServer) -> None:
+        if self.address_family == socket.AF_INET:
+            raise OSError(99, "Cannot assign requested address")
+        bind(self)
+
+    monkeypatch.setattr(HTTPServer, "server_bind", without_version4)
+    if not _has_version6():
+        pytest.skip("this machine has no IPv6 loopback to listen on")
+    ran = run_cli("demo", "--out", str(tmp_path / "out"))
+    assert ran.code == 0, ran.err
+
+
+def _has_version6() -> bool:
+    with socket.socket(socket.AF_INET6) as one:
+        try:
+            one.bind(("::1", 0))
+        except OSError:
+            return False
+    return True

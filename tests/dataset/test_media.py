@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, features
 
 import mmscore._core as _core
 from mmscore.dataset.media.image import (
@@ -96,7 +96,13 @@ def test_an_animated_png_is_sent_as_the_png_it_is() -> None:
         ("TIFF", "image/png"),
         ("ICO", "image/png"),
         ("WEBP", "image/jpeg"),
-        ("AVIF", "image/jpeg"),
+        pytest.param(
+            *("AVIF", "image/jpeg"),
+            marks=pytest.mark.skipif(
+                "avif" not in features.get_supported_modules(),
+                reason="this Pillow knows no AVIF, as before 11.3",
+            ),
+        ),
     ],
 )
 def test_other_formats_are_encoded_anew(kind: str, sent_as: str) -> None:

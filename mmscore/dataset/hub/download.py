@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 
-from mmscore.dataset.hub.cache import PART, only_writer, require_space, storage_error, write_whole
+from mmscore.dataset.hub.cache import only_writer, require_space, storage_error, write_whole
+from mmscore.disk import PART
 from mmscore.errors import HubError
 from mmscore.web.errors import Target, WebError
 from mmscore.web.ranges import content_range
