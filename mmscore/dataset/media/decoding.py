@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -250,14 +251,39 @@ def ends_whole(data: bytes, mime: str, name: str, memory: DecodeMemory) -> bytes
 
     Some writers leave the mark out, or put their own trailer there. A JPEG that ends right behind
     its last pixel is read by most decoders only once the mark is added. Whether a pixel is missing
-    shows in that what follows the data would change the picture.
+    shows in that what follows the data would change the picture; zeros are no data, but what stands
+    in the place of a part that was never written.
     """
-    if _pixels(data, mime, name, memory) is not None:
-        return data
     if mime != "image/jpeg":
-        return None
-    first, second = (_pixels(data + more + JPEG_END, mime, name, memory) for more in _FILLERS)
-    return data + JPEG_END if first is not None and first == second else None
+        whole = _inflates_whole(data) and _pixels(data, mime, name, memory) is not None
+        return data if whole else None
+    bare = data.rstrip(b"\0")
+    bare += b"\0" if bare.endswith(b"\xff") and len(bare) < len(data) else b""
+    if len(bare) == len(data) and _pixels(data, mime, name, memory) is not None:
+        return data
+    first, second = (_pixels(bare + more + JPEG_END, mime, name, memory) for more in _FILLERS)
+    return bare + JPEG_END if first is not None and first == second else None
+
+
+def _inflates_whole(data: bytes) -> bool:
+    """Whether the compressed pixels of a PNG reach to their checksum."""
+    inflating = zlib.decompressobj()
+    at = len(_PNG)
+    try:
+        while at + 8 < len(data) and not inflating.eof:
+            length = int.from_bytes(data[at : at + 4], "big")
+            if data[at + 4 : at + 8] == b"IDAT":
+                rest = data[at + 8 : at + 8 + length]
+                while rest and not inflating.eof:
+                    inflating.decompress(rest, _PIECE)
+                    rest = inflating.unconsumed_tail
+            at += 12 + length
+    except zlib.error:
+        return False
+    return inflating.eof
+
+
+_PIECE = 64 * 1024
 
 
 def _pixels(data: bytes, mime: str, name: str, memory: DecodeMemory) -> bytes | None:

@@ -75,6 +75,7 @@ class CheckedImage:
         mode: Pillow's name of the kind of pixel (`RGB`, `L`, `I;16` ...).
         frames: More than 1 in an animation.
         sent: The image as it would be sent.
+        sent_size: Its width and height in pixels.
         encoded_anew: Whether that has other pixels or another format.
         blank: `black` or `white` where it would show nothing else.
         notes: What is odd about the file but does not keep it from being sent.
@@ -86,6 +87,7 @@ class CheckedImage:
     mode: str
     frames: int
     sent: PreparedImage
+    sent_size: tuple[int, int]
     encoded_anew: bool
     blank: str | None
     notes: tuple[str, ...] = ()
@@ -151,7 +153,9 @@ def check_image(
         untouched = file.goes_as_it_is(limits)
         sent = file.as_it_is() if untouched else file.as_sent(shown, limits, notes)
         anew = sent.data is not file.data
-        return CheckedImage(file.type, *facts, sent, anew, seen, tuple(file.oddities))
+        look = _core.look(sent.data)
+        size = (look.width, look.height) if look is not None else image.size
+        return CheckedImage(file.type, *facts, sent, size, anew, seen, tuple(file.oddities))
 
 
 def data_uri(data: bytes, mime: str) -> bytes:

@@ -148,7 +148,11 @@ def fitted(size: tuple[int, int], limits: ImageLimits) -> tuple[tuple[int, int],
         )
     picture = size
     if most is not None and size[0] * size[1] > most:
-        picture = _smaller(size, math.sqrt(most / (size[0] * size[1])))
+        width, height = _smaller(size, math.sqrt(most / (size[0] * size[1])))
+        picture = (
+            min(width, most // height),
+            min(height, most // width),
+        )  # a side of 1 was rounded up
     if min(picture) >= least:
         return picture, picture
     factor = least / min(picture)
