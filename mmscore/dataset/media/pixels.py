@@ -149,10 +149,8 @@ def fitted(size: tuple[int, int], limits: ImageLimits) -> tuple[tuple[int, int],
     picture = size
     if most is not None and size[0] * size[1] > most:
         width, height = _smaller(size, math.sqrt(most / (size[0] * size[1])))
-        picture = (
-            min(width, most // height),
-            min(height, most // width),
-        )  # a side of 1 was rounded up
+        width = min(width, most)  # a side of less than one pixel was made one
+        picture = width, min(height, most // width)
     if min(picture) >= least:
         return picture, picture
     factor = least / min(picture)
