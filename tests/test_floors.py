@@ -33,7 +33,6 @@ CORE = "mmscore._core"
 ONLY = {
     CORE: {"dataset", "scoring", "version"},
     "requests": {"web"},
-    "urllib3": {"web"},
     "certifi": {"web"},
     "socket": {"web", "cli.demo"},
     "ssl": {"web"},

@@ -131,14 +131,17 @@ def _eval(arguments: argparse.Namespace) -> int:
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     from mmscore.model import endpoint
     from mmscore.plan.plan import plans
+    from mmscore.run.services import each_service
     from mmscore.run.task import ask
 
+    every = each_service(task)
     if task.dry_run:
-        return _dry_run(task, as_json=arguments.json)
-    endpoint.service(task)  # no endpoint or model is told before the data are read
+        return _dry_run(every[0], as_json=arguments.json)
+    for one in every:
+        endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()
     events = _events(arguments.progress)
-    found = list(plans(task, events))
+    found = [plan for one in every for plan in plans(one, events)]
     results = []
     for plan in found:
         results.append(ask(plan, events))
@@ -149,7 +152,16 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
         print(json.dumps(reports, ensure_ascii=False, indent=2))
     elif arguments.json:
         _show(results[0], arguments)
+    elif len(every) > 1:
+        _show_table([result.folder for result in results])
     return max(result.exit_code for result in results)
+
+
+def _show_table(folders: Sequence[Path]) -> None:
+    from mmscore.report.boxes import style_of
+    from mmscore.report.model_table import model_table, to_text
+
+    print("\n" + to_text(model_table(folders), style_of(sys.stdout, os.environ)))
 
 
 def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -285,6 +297,19 @@ def _merge(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
+def _table(arguments: argparse.Namespace) -> int:
+    from mmscore.report.model_table import FORMATS, model_table, run_folders
+
+    folders = run_folders(Path(place) for place in arguments.places)
+    if arguments.json or arguments.format == "json":
+        print(json.dumps(model_table(folders).to_json(), ensure_ascii=False, indent=2))
+    elif arguments.format == "text":
+        _show_table(folders)
+    else:
+        print(FORMATS[arguments.format](model_table(folders)), end="")
+    return Exit.COMPLETE
+
+
 def _list(arguments: argparse.Namespace) -> int:
     from mmscore.benchmarks import BENCHMARKS
     from mmscore.plan.fetch import kept_of, size_words
@@ -389,6 +414,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "report": _report,
     "compare": _compare,
     "merge": _merge,
+    "table": _table,
     "fetch": _fetch,
     "cache": _cache,
     "list": _list,

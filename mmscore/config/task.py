@@ -18,7 +18,7 @@ from typing import Any, Self
 from mmscore.config import evalscope
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.price import price_of
-from mmscore.error_text import nearest_hint
+from mmscore.error_text import nearest_hint, what
 from mmscore.errors import ConfigError, MissingExtraError
 
 DEFAULT_CONCURRENCY = 8
@@ -39,6 +39,8 @@ class TaskConfig:
         model: The model's name as the endpoint knows it.
         api_url: The endpoint, with or without `/v1` and `/chat/completions`.
         api_key: Sent as a bearer token; `$NAME` takes it from the environment. Never written.
+        services: Several services to ask the same: for each a mapping with `model`, and what else
+            of `api_url`, `api_key`, `generation_config` ... is its own.
         datasets: Benchmark names.
         dataset_args: Per benchmark: `local_path`, `subset_list`, `prompt_template`,
             `system_prompt`, `filters`, `max_image_bytes`, `extra_params`.
@@ -89,6 +91,7 @@ class TaskConfig:
     model: str | None = None
     api_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
+    services: list[dict[str, Any]] = field(default_factory=list, repr=False)
     datasets: list[str] = field(default_factory=list)
     dataset_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     generation_config: dict[str, Any] = field(default_factory=dict)
@@ -171,9 +174,16 @@ class TaskConfig:
                 )
         _check_shard(self.shard)
         self._check_budget()
+        self._check_services()
         if self.judge is not None:
             JudgeConfig.from_dict(self.judge)
         self._check_evalscope()
+
+    def _check_services(self) -> None:
+        if not isinstance(self.services, list):
+            raise ConfigError(f"`services` is {what(self.services)}, expected a list of mappings")
+        if self.services and self.resume:
+            raise ConfigError("`services` and `resume` are both given: a run is of one model")
 
     def _check_budget(self) -> None:
         for name in ("max_cost", "max_tokens_total", "max_time"):

@@ -239,7 +239,8 @@ class Client:
         service = self.service
         started = time.monotonic()
         try:
-            with self.connections.ask(self._head, body, timeout=service.timeout) as answer:
+            deadline = self.connections.deadline(service.timeout)
+            with self.connections.ask(self._head, body, deadline=deadline) as answer:
                 self.reached = True
                 if answer.status != 200:
                     return _refusal(answer, service.url)

@@ -12,6 +12,7 @@ import re
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
@@ -53,6 +54,7 @@ class Connections:
         *,
         public_only: bool = False,
         environ: Mapping[str, str] = os.environ,
+        stopped: threading.Event | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Get ready; nothing is sent yet.
@@ -61,6 +63,7 @@ class Connections:
             url: The place.
             public_only: Connect to no address that is not public, whatever name leads there.
             environ: Where proxies and certificates are named.
+            stopped: What ends every exchange when it is set; one of its own by default.
             clock: What tells the time.
 
         Raises:
@@ -78,15 +81,15 @@ class Connections:
         self._context = trusted(environ) if secure else None
         self._public_only = public_only
         self._clock = clock
-        self._stopped = threading.Event()
+        self._stopped = stopped or threading.Event()
         self._idle: list[Wire] = []
+        weakref.finalize(self, _close_all, self._idle)
         self._looking_up = threading.Lock()
         self._addresses: tuple[float, Sequence[Address]] = (0.0, ())
 
     def close(self) -> None:
         """Close what is idle."""
-        while (wire := self._popped()) is not None:
-            wire.close()
+        _close_all(self._idle)
 
     def abort(self) -> None:
         """End every request in flight within a second; each raises a `TransportError`."""
@@ -119,20 +122,30 @@ class Connections:
         except UnicodeEncodeError:
             raise ConfigError("a header holds a character that no header can carry") from None
 
+    def deadline(self, seconds: float, at_last: float = float("inf")) -> Deadline:
+        """The deadline of an exchange that begins now.
+
+        Args:
+            seconds: How long it may take, unless it is extended.
+            at_last: When it must have ended by the clock, extended or not.
+        """
+        return Deadline(seconds, self.url.place, self._stopped, self._clock, at_last)
+
     @contextmanager
-    def ask(self, head: bytes, body: Sequence[bytes] = (), *, timeout: float) -> Iterator[Response]:
+    def ask(
+        self, head: bytes, body: Sequence[bytes] = (), *, deadline: Deadline
+    ) -> Iterator[Response]:
         """Send one request and give its answer to the `with` block, which reads the body.
 
         Args:
             head: What `head` made.
             body: The pieces of the body; over plain TCP they are never joined.
-            timeout: Seconds until the answer must be complete.
+            deadline: Until when the answer must be complete.
 
         Raises:
             TransportError: No complete answer came back in time.
             MachineError: This machine has no descriptor left.
         """
-        deadline = Deadline(timeout, self.url.place, self._stopped, self._clock)
         length = b"Content-Length: %d\r\n\r\n" % sum(map(len, body)) if body else b"\r\n"
         wire, response = self._answered([head + length, *body], deadline)
         try:
@@ -144,7 +157,7 @@ class Connections:
         except BaseException:
             wire.close()
             raise
-        if response.reusable and not wire.cut:
+        if response.reusable and not wire.cut and not self._stopped.is_set():
             self._idle.append(wire)
         else:
             wire.close()
@@ -263,6 +276,12 @@ class Connections:
                 "refused", f"`{host}` leads to {where}, which is not public", retriable=False
             )
         return addresses if self.proxy is not None else public
+
+
+def _close_all(wires: list[Wire]) -> None:
+    with suppress(IndexError):
+        while True:
+            wires.pop().close()
 
 
 def _tunnel(wire: Wire, url: Url, proxy: Proxy) -> None:

@@ -44,7 +44,7 @@ class Deadline:
         place: With whom, for errors.
     """
 
-    __slots__ = ("_clock", "_end", "_seconds", "_stopped", "place")
+    __slots__ = ("_at_last", "_clock", "_end", "_seconds", "_stopped", "place")
 
     def __init__(
         self,
@@ -52,6 +52,7 @@ class Deadline:
         place: str,
         stopped: threading.Event,
         clock: Callable[[], float] = time.monotonic,
+        at_last: float = float("inf"),
     ) -> None:
         """Begin now.
 
@@ -60,12 +61,14 @@ class Deadline:
             place: With whom.
             stopped: Set where nobody waits for it any more.
             clock: What tells the time.
+            at_last: When it must have ended by the clock, extended or not.
         """
         self.place = place
         self._clock = clock
         self._stopped = stopped
         self._seconds = seconds
-        self._end = clock() + seconds
+        self._at_last = at_last
+        self._end = min(clock() + seconds, at_last)
 
     def slice(self) -> float:
         """Seconds that the next call may wait: those that are left, and at most a slice.
@@ -84,7 +87,7 @@ class Deadline:
 
     def extend(self, seconds: float) -> None:
         """Let it go on for so long from now, because it has come further."""
-        self._end = self._clock() + seconds
+        self._end = min(self._clock() + seconds, self._at_last)
 
     def within(self, seconds: float) -> Deadline:
         """One for a part of it, which may take so long at most."""

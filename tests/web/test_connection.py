@@ -26,7 +26,7 @@ def asked(
     connections: Connections, body: bytes = b"{}", *, timeout: float = 10.0
 ) -> tuple[int, bytes]:
     head = connections.head("POST", {"Content-Type": "application/json"})
-    with connections.ask(head, [body], timeout=timeout) as response:
+    with connections.ask(head, [body], deadline=connections.deadline(timeout)) as response:
         return response.status, response.read(ANSWER_LIMIT)
 
 
@@ -177,7 +177,7 @@ def test_the_end_of_a_stream_that_was_read_far_enough_is_waited_for() -> None:
         connections = to(server.url)
         for _ in range(3):
             head = connections.head("POST", {})
-            with connections.ask(head, [b"x"], timeout=5.0) as response:
+            with connections.ask(head, [b"x"], deadline=connections.deadline(5.0)) as response:
                 assert next(response.pieces(100)) == b"[DONE]"
         assert server.accepted == 1
 

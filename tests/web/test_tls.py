@@ -41,7 +41,9 @@ def serving(name: str):  # type: ignore[no-untyped-def]
 def asked(server: Listening, environ: dict[str, str], host: str = "127.0.0.1") -> bytes:
     connections = Connections(parse_url(f"https://{host}:{server.port}/v1"), environ=environ)
     try:
-        with connections.ask(connections.head("GET", {}), timeout=10.0) as response:
+        with connections.ask(
+            connections.head("GET", {}), deadline=connections.deadline(10.0)
+        ) as response:
             return response.read(100_000)
     finally:
         connections.close()
@@ -82,7 +84,9 @@ def test_a_large_body_arrives_whole() -> None:
         )
         head = connections.head("POST", {})
         for _ in range(2):
-            with connections.ask(head, [body[:7], body[7:]], timeout=30.0) as response:
+            with connections.ask(
+                head, [body[:7], body[7:]], deadline=connections.deadline(30.0)
+            ) as response:
                 assert response.read(1 << 24).endswith(body)
         assert server.accepted == 1
         connections.close()
@@ -130,7 +134,7 @@ def test_plain_http_behind_https_is_told() -> None:
 def test_tls_behind_http_is_told() -> None:
     with serving("good") as server:
         connections = Connections(parse_url(server.url), environ={})
-        asking = connections.ask(connections.head("GET", {}), timeout=10.0)
+        asking = connections.ask(connections.head("GET", {}), deadline=connections.deadline(10.0))
         with pytest.raises(TransportError) as caught, asking as response:
             response.read(1000)
     # OpenSSL closes without a word, or with an alert.
