@@ -9,20 +9,16 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
-from mmscore.dataset.media.image import CheckedImage, base64_length, check_image
-from mmscore.dataset.zip_archive import ArchiveMember
 from mmscore.error_text import shown
 from mmscore.errors import DataError, EndpointError, Exit
-from mmscore.model.attachments import Attacher
+from mmscore.model.attachments import MediaEncoder
 from mmscore.model.client import Client
 from mmscore.model.endpoint import attacher, body_options, service
 from mmscore.model.request import build_request, media_of
@@ -36,19 +32,12 @@ from mmscore.plan.inventory import (
     of_samples,
     slips,
 )
+from mmscore.plan.media_check import check_media
 from mmscore.plan.plan import Plan, look
 from mmscore.plan.survey import Survey
 from mmscore.scoring.judge.ask import judge_of, probe, prompt_of
 from mmscore.store.run_folder import load
-from mmscore.types import SCORED, Media, Sample, Usage
-
-SMALL_SIDE = 28
-"""Below this many pixels a side, some servers refuse an image or fail on it."""
-
-LARGE_BASE64 = 10_000_000
-"""Above this many characters, some endpoints refuse an image."""
-
-SENT_AS_THEY_ARE = frozenset({"image/jpeg", "image/png", "image/apng"})
+from mmscore.types import SCORED, Sample, Usage
 
 _SHOWN = 10
 
@@ -180,7 +169,7 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
     media = attacher(task, events.notice)
     with closing(plan.files):
         plan.files.expect(plan.sources())
-        _decode_all(found, plan, media)
+        _media(found, plan, media)
         first = next(first_requests(plan, media), None)
         found.request = (first[0].id, first[1]) if first else None
         if _endpoint_given(task):
@@ -215,98 +204,13 @@ def _contents(found: Findings, plan: Plan) -> None:
     found.notes += held.notes()
 
 
-@dataclass(slots=True)
-class _Oddities:
-    """Images that are sent all the same, and may not be what an endpoint takes."""
-
-    small: list[str] = field(default_factory=list)
-    heavy: list[str] = field(default_factory=list)
-    encoded: Counter[str] = field(default_factory=Counter)
-
-    def add(self, image: CheckedImage, length: int, name: str) -> None:
-        """Take an image in."""
-        if min(image.width, image.height) < SMALL_SIDE:
-            self.small.append(f"{name} ({image.width}x{image.height})")
-        if base64_length(length) > LARGE_BASE64:
-            self.heavy.append(name)
-        if image.mime not in SENT_AS_THEY_ARE:
-            self.encoded[image.mime] += 1
-
-    def notes(self) -> Iterator[str]:
-        """A sentence for each kind."""
-        if self.small:
-            yield (
-                f"{len(self.small)} images have a side under {SMALL_SIDE} pixels, which some "
-                f"servers refuse (--min-side {SMALL_SIDE} enlarges them): {_listed(self.small)}"
-            )
-        if self.heavy:
-            yield (
-                f"{len(self.heavy)} images are longer than {LARGE_BASE64 // 10**6} MB in base64, "
-                f"which some endpoints refuse (--max-image-bytes shrinks them): "
-                f"{_listed(self.heavy)}"
-            )
-        for mime, count in self.encoded.most_common():
-            yield f"{count} images are {mime} and are sent as JPEG or PNG"
-
-
-def _decode_all(found: Findings, plan: Plan, media: Attacher) -> None:
-    shows: dict[Media, list[str]] = {}
-    left_to_endpoint = 0
-    for sample in plan.samples():
-        for medium in media_of(sample.messages):
-            if medium.source is None and medium.kind != "audio" and not plan.task.inline_urls:
-                left_to_endpoint += 1
-            elif medium.source is None or medium.source.name not in plan.survey.missing:
-                shows.setdefault(medium, []).append(sample.id)
-    if left_to_endpoint:
-        found.notes.append(
-            f"{left_to_endpoint} media are at URLs, which the endpoint must fetch itself "
-            "(--inline-urls sends their bytes)"
-        )
-    oddities = _Oddities()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for medium, seen in zip(shows, pool.map(partial(_decode, media), shows), strict=True):
-            name = _short(medium)
-            if isinstance(seen, str):
-                found.problems.append(f"{seen}; shown by {of_samples(shows[medium])}")
-                continue
-            length, image = seen
-            found.media_bytes += length
-            found.media[image.mime if image else medium.kind] += 1
-            if image is not None:
-                _note_size(found, image, name)
-                oddities.add(image, length, name)
-                found.notes += [f"{name}: {note}" for note in image.notes]
-    found.notes += oddities.notes()
-
-
-def _short(medium: Media) -> str:
-    """A medium in a list of many: without the archive, which is the same for all."""
-    source = medium.source
-    if isinstance(source, ArchiveMember):
-        return source.member
-    return source.name if source is not None else medium.url or ""
-
-
-def _decode(media: Attacher, medium: Media) -> tuple[int, CheckedImage | None] | str:
-    """Length and facts of a medium, or the sentence that says what is wrong with it."""
-    try:
-        if medium.source is None:
-            return media.attach(medium).sent.bytes or 0, None
-        data = medium.source.read()
-        if medium.kind == "image":
-            return len(data), check_image(data, name=medium.source.name)
-    except DataError as error:
-        return error.message
-    return (len(data), None) if data else f"`{medium.source.name}` is empty"
-
-
-def _note_size(found: Findings, image: CheckedImage, name: str) -> None:
-    size = (image.width, image.height, name)
-    if found.smallest is None or min(size[:2]) < min(found.smallest[:2]):
-        found.smallest = size
-    if found.largest is None or size[0] * size[1] > found.largest[0] * found.largest[1]:
-        found.largest = size
+def _media(found: Findings, plan: Plan, media: MediaEncoder) -> None:
+    """Every medium, decoded whole."""
+    seen = check_media(plan, media)
+    found.media, found.media_bytes = seen.types, seen.bytes
+    found.smallest, found.largest = seen.smallest, seen.largest
+    found.problems += seen.problems
+    found.notes += seen.notes
 
 
 def _endpoint_given(task: TaskConfig) -> bool:
@@ -315,7 +219,7 @@ def _endpoint_given(task: TaskConfig) -> bool:
     return bool(given and task.model)
 
 
-def _ask_one(found: Findings, plan: Plan, attacher: Attacher) -> None:
+def _ask_one(found: Findings, plan: Plan, attacher: MediaEncoder) -> None:
     """Send the first question whose media can be sent."""
     with closing(Client(service(plan.task))) as client:
         for sample in plan.samples():

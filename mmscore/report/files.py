@@ -99,8 +99,9 @@ def csv_lines(run: Run) -> Iterator[str]:
     yield writer.writerow([*_COLUMNS, *map(_safe, metrics)])
     for prediction, score in run.whole():
         scores = score.metrics if score else {}
-        cells = (cell(prediction, score, run) for cell in _COLUMNS.values())
-        yield writer.writerow([*map(_safe, cells), *(scores.get(metric, "") for metric in metrics)])
+        cells = [cell(prediction, score, run) for cell in _COLUMNS.values()]
+        safe = [_safe(cell) if type(cell) is str else cell for cell in cells]
+        yield writer.writerow([*safe, *(scores.get(metric, "") for metric in metrics)])
 
 
 class _Echo:
@@ -140,9 +141,7 @@ def _votes(judge: JudgeSummary) -> str:
     return " | ".join(f"{vote.judge}: {vote.verdict or vote.error}" for vote in judge.verdicts)
 
 
-def _safe(cell: object) -> object:
-    if not isinstance(cell, str):
-        return cell
+def _safe(cell: str) -> str:
     text = cell.replace("\0", "\N{REPLACEMENT CHARACTER}")
     if text[:1] in _FORMULA and not _PLAIN_NUMBER.fullmatch(text):
         return "'" + text

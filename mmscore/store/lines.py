@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from pathlib import Path
 from sys import intern
 from typing import Any
 
-from mmscore.store.journal import placed
+from mmscore.store.reader import RecordReader
 from mmscore.store.records import JudgeSummary, Key, Prediction, Score
 from mmscore.types import FAILED
 
@@ -134,7 +133,9 @@ def labels_of(value: object) -> list[str]:
     return [MISSING] if value is None or value == "" else [str(value)]
 
 
-def read_lines(predictions: Path, scores: Path, groups: Sequence[str]) -> tuple[Line, ...]:
+def read_lines(
+    predictions: RecordReader[Prediction], scores: RecordReader[Score], groups: Sequence[str]
+) -> tuple[Line, ...]:
     """The lines of a run in the order of the data set, whatever order the samples ended in.
 
     The last line of a sample counts, because a resumed run appends. A file that does not exist
@@ -150,10 +151,10 @@ def read_lines(predictions: Path, scores: Path, groups: Sequence[str]) -> tuple[
     """
     shared = _Shared()
     samples: dict[int, dict[str, Line]] = {}  # repeat -> id -> line: a key a sample costs more
-    for at, prediction in placed(predictions, Prediction) if predictions.exists() else ():
+    for at, prediction in predictions.placed() if predictions.path.exists() else ():
         line = _line(prediction, at, groups, shared)
         samples.setdefault(line.repeat, {})[line.id] = line
-    for at, score in placed(scores, Score) if scores.exists() else ():
+    for at, score in scores.placed() if scores.path.exists() else ():
         found = samples.get(score.repeat, {}).get(score.id)
         if found is not None and not found.failed:
             found.score = _score(score, at, shared)
