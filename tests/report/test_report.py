@@ -442,7 +442,7 @@ def test_questions_on_one_image_have_an_interval_that_knows(tmp_path: Path) -> N
     samples = [sample(n, float(n % 40 < 20), media=shows(n // 10)) for n in range(80)]
     report = report_of(tmp_path / "shared", samples)
     assert report.images == 8 and report.main.clustered is not None
-    low, high = report.main.clustered
+    low, _ = report.main.clustered
     assert report.main.low is not None and low < report.main.low - 0.1
     assert "the samples show 8 images" in render(report)
     own = report_of(tmp_path / "own", [sample(n, 1.0, media=shows(n)) for n in range(9)])
