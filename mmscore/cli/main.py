@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mmscore.cli import process
 from mmscore.cli.options import parse, parser
 from mmscore.cli.task_values import filters_of, judge_values, task_values
-from mmscore.errors import Exit, MmscoreError
+from mmscore.errors import ConfigError, Exit, MmscoreError
 
 if TYPE_CHECKING:
     from mmscore.benchmarks.base import Benchmark
@@ -109,6 +109,11 @@ def _version() -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    return _perform(_task(arguments), arguments)
+
+
+def _task(arguments: argparse.Namespace) -> TaskConfig:
+    """The task that the flags of `run` and `check` describe, with its file or earlier run."""
     from mmscore.config.task import TaskConfig, load_mapping
     from mmscore.run.task import as_task
 
@@ -116,8 +121,7 @@ def _run(arguments: argparse.Namespace) -> int:
     before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
         before = _resumed(Path(arguments.resume), before)
-    task = as_task(TaskConfig.from_dict(task_values(arguments, before)))
-    return _perform(task, arguments)
+    return as_task(TaskConfig.from_dict(task_values(arguments, before)))
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -131,14 +135,17 @@ def _eval(arguments: argparse.Namespace) -> int:
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     from mmscore.model import endpoint
     from mmscore.plan.plan import plans
+    from mmscore.run.services import each_service
     from mmscore.run.task import ask
 
+    every = each_service(task)
     if task.dry_run:
-        return _dry_run(task, as_json=arguments.json)
-    endpoint.service(task)  # no endpoint or model is told before the data are read
+        return _dry_run(every[0], as_json=arguments.json)
+    for one in every:
+        endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()
     events = _events(arguments.progress)
-    found = list(plans(task, events))
+    found = [plan for one in every for plan in plans(one, events)]
     results = []
     for plan in found:
         results.append(ask(plan, events))
@@ -149,7 +156,16 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
         print(json.dumps(reports, ensure_ascii=False, indent=2))
     elif arguments.json:
         _show(results[0], arguments)
+    elif len(every) > 1:
+        _show_table([result.folder for result in results])
     return max(result.exit_code for result in results)
+
+
+def _show_table(folders: Sequence[Path]) -> None:
+    from mmscore.report.boxes import style_of
+    from mmscore.report.model_table import model_table, to_text
+
+    print("\n" + to_text(model_table(folders), style_of(sys.stdout, os.environ)))
 
 
 def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -285,6 +301,19 @@ def _merge(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
+def _table(arguments: argparse.Namespace) -> int:
+    from mmscore.report.model_table import FORMATS, model_table, run_folders
+
+    folders = run_folders(Path(place) for place in arguments.places)
+    if arguments.json or arguments.format == "json":
+        print(json.dumps(model_table(folders).to_json(), ensure_ascii=False, indent=2))
+    elif arguments.format == "text":
+        _show_table(folders)
+    else:
+        print(FORMATS[arguments.format](model_table(folders)), end="")
+    return Exit.COMPLETE
+
+
 def _list(arguments: argparse.Namespace) -> int:
     from mmscore.benchmarks import BENCHMARKS
     from mmscore.plan.fetch import kept_of, size_words
@@ -346,19 +375,21 @@ def _cache(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from mmscore.config.task import TaskConfig
     from mmscore.plan.check import check
+    from mmscore.run.services import each_service
 
-    task = TaskConfig.from_dict(task_values(arguments, {}))
     events = _events(arguments.progress)
     code = Exit.COMPLETE
     facts = []
-    for name in arguments.benchmarks:
-        findings = check(task, name, events)
-        facts.append(findings.facts())
-        code = max(code, findings.exit_code)
-        if not arguments.json:
-            print(findings)
+    for task in each_service(_task(arguments)):
+        if not task.datasets:
+            raise ConfigError("no benchmark given", hint="name one, such as `mmscore check slake`")
+        for name in task.datasets:
+            findings = check(task, name, events)
+            facts.append(findings.facts())
+            code = max(code, findings.exit_code)
+            if not arguments.json:
+                print(findings)
     if arguments.json:
         print(json.dumps(facts, ensure_ascii=False, indent=2))
     return code
@@ -389,6 +420,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "report": _report,
     "compare": _compare,
     "merge": _merge,
+    "table": _table,
     "fetch": _fetch,
     "cache": _cache,
     "list": _list,

@@ -119,7 +119,10 @@ def _eval(command: argparse.ArgumentParser) -> None:
 def _endpoint(command: argparse.ArgumentParser) -> None:
     endpoint = command.add_argument_group("endpoint")
     endpoint.add_argument(
-        "--model", metavar="NAME", help="the name the endpoint knows; or MMSCORE_MODEL"
+        "--model",
+        action="append",
+        metavar="NAME",
+        help="the name the endpoint knows (repeat); or MMSCORE_MODEL",
     )
     endpoint.add_argument("--api-url", metavar="URL", help="or MMSCORE_API_URL, OPENAI_BASE_URL")
     endpoint.add_argument("--api-key", metavar="KEY", help="better: MMSCORE_API_KEY")
@@ -130,6 +133,11 @@ def _data(command: argparse.ArgumentParser) -> None:
     data.add_argument("--data", metavar="PLACE", help="path, modelscope:ID, hf:ID or a URL")
     data.add_argument("--subset", action="append", metavar="NAME", help="only this one (repeat)")
     data.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of a subset")
+    data.add_argument("--sample", type=_limit, metavar="N|SHARE", help=argparse.SUPPRESS)
+    data.add_argument("--seed", type=int, metavar="S", help=argparse.SUPPRESS)
+    data.add_argument("--ids", metavar="FILE|A,B", help=argparse.SUPPRESS)
+    data.add_argument("--from", dest="from_run", metavar="RUN_DIR", help=argparse.SUPPRESS)
+    data.add_argument("--status", action="append", metavar="KIND", help=argparse.SUPPRESS)
     data.add_argument("--extra", action="append", metavar="KEY=VALUE", help=EXTRA_HELP)
     data.add_argument("--shard", metavar="K/N", help="the Kth of N parts; or auto")
     data.add_argument("--media-root", metavar="DIR", help="where relative media paths start")
@@ -221,6 +229,20 @@ def _merge(command: argparse.ArgumentParser) -> None:
     _output(command)
 
 
+def _table(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "places", nargs="+", metavar="RUN_DIR", help="runs' folders, or a folder of runs"
+    )
+    command.add_argument(
+        "--format",
+        choices=("text", "csv", "json", "markdown"),
+        default="text",
+        metavar="FORM",
+        help="text, csv, json, markdown",
+    )
+    _output(command)
+
+
 def _list(command: argparse.ArgumentParser) -> None:
     _output(command)
 
@@ -241,17 +263,6 @@ def _cache(command: argparse.ArgumentParser) -> None:
         "--clean", nargs="*", metavar="BENCH", help="remove these, or all where none is named"
     )
     _output(command)
-
-
-def _check(command: argparse.ArgumentParser) -> None:
-    command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="see `mmscore list`")
-    _endpoint(command)
-    _data(command)
-    _own_sets(command)
-    _output(command)
-    command.add_argument(
-        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
-    )
 
 
 def _info(command: argparse.ArgumentParser) -> None:
@@ -287,7 +298,7 @@ COMMANDS = {
         "look for all that would spoil a run, before the first question",
         "BENCH... [options]",
         "mmscore check slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
-        _check,
+        _run,
     ),
     "eval": (
         "as `run`, with EvalScope's flags",
@@ -330,6 +341,12 @@ COMMANDS = {
         "SHARD_DIR... --out DIR [options]",
         "mmscore merge shard-1 shard-2 shard-3 --out whole",
         _merge,
+    ),
+    "table": (
+        "lay several runs out, models down and benchmarks across",
+        "RUN_DIR... [options]",
+        "mmscore table outputs --format markdown",
+        _table,
     ),
     "list": ("list the benchmarks", "[options]", "mmscore list", _list),
     "info": (

@@ -24,9 +24,11 @@ from mmscore.run.kept_replies import KeptReplies
 from mmscore.run.loop import Earlier, RunJob, RunLoop
 from mmscore.run.resume import REPLACED, asks_the_same, bring_in_line
 from mmscore.run.run_info import now, run_info
+from mmscore.run.services import each_service, result_name
 from mmscore.scoring.judge import panel
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile, LastRecords
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile
+from mmscore.store.reader import LastRecords
 from mmscore.store.records import Key, Prediction, Score
 from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run
 
@@ -54,8 +56,9 @@ def run_task(
         StorageError: The run's folder cannot be written.
         KeyboardInterrupt: Stopped by the user; what was answered is kept and reported.
     """
-    task = as_task(task_cfg)
-    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task, events)]}
+    every = each_service(as_task(task_cfg))
+    found = [plan for task in every for plan in plans(task, events)]
+    return {result_name(plan, len(every)): ask(plan, events) for plan in found}
 
 
 def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
@@ -275,7 +278,7 @@ def _own_folder(plan: Plan) -> Path | None:
 
 
 def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
-    predictions = LastRecords(folder / PREDICTIONS, Prediction, Prediction.replied_in)
+    predictions = LastRecords(folder / PREDICTIONS, Prediction, lambda one: one.replied)
     open_things.enter_context(closing(predictions))
     if rescore:
         return Earlier(predictions)
