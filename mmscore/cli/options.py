@@ -127,7 +127,7 @@ COMMANDS: dict[str, tuple[str, str, str, Sequence[Mapping[str, Any]]]] = {
         "look for all that would spoil a run, before the first question",
         "BENCH... [options]",
         "mmscore check slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
-        [_benchmarks("+")],
+        [_benchmarks("*")],
     ),
     "eval": (
         "as `run`, with EvalScope's flags",

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from mmscore.config import mappings
@@ -125,6 +126,13 @@ def check_limit(limit: Any, place: str = "`limit`") -> int | float | None:
     )
 
 
+def _sample(value: Any, place: str) -> int | float:
+    size = check_limit(value, place)
+    if size is None:
+        raise ConfigError(f"{place} is {shown(value)}, expected a number or a share above 0")
+    return size
+
+
 def _limit_of(text: str) -> int | float:
     for kind in (int, float):
         try:
@@ -182,7 +190,7 @@ def parse_size(value: int | str, place: str = "the size") -> int:
     raise ConfigError(f"{place} is {shown(value)}, expected a size in bytes, or a form like 5MB")
 
 
-def _datasets(value: Any, place: str) -> list[str]:
+def _word_or_words(value: Any, place: str) -> list[str]:
     names = [value] if isinstance(value, str) else value
     return _words(names, place)
 
@@ -194,6 +202,26 @@ def _words(value: Any, place: str) -> list[str]:
         if not isinstance(one, str):
             raise ConfigError(f"{place} holds {what(one)}, expected strings")
     return list(value)
+
+
+def _ids(value: Any, place: str) -> list[str]:
+    ids = [one.strip() for one in value.split(",")] if isinstance(value, str) else value
+    ids = [one for one in _words(ids, place) if one]
+    if not ids:
+        raise ConfigError(f"{place} holds no ids, expected one or more texts")
+    return ids
+
+
+def _ids_in(text: str, flag: str) -> str | list[str]:
+    """The ids that a flag gives: between commas, or one a line in a file."""
+    path = Path(text).expanduser()
+    try:
+        if not path.is_file():
+            return text
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{flag}: cannot read the ids in {shown(text)}: {error}") from None
+    return [line.strip() for line in lines]
 
 
 def _filters(texts: Sequence[str], flag: str) -> list[dict[str, Any]]:
@@ -211,8 +239,6 @@ def _template(text: str, flag: str) -> str:
     """The text itself, or that of the file after `@`."""
     if not text.startswith("@"):
         return text
-    from pathlib import Path
-
     try:
         return Path(text[1:]).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -247,6 +273,7 @@ ONOFF = replace(SWITCH, form="onoff")
 SECONDS = Kind(_positive(LONGEST_TIMEOUT, "seconds"), "S", parse=float)
 AMOUNT = Kind(_positive(1e15, "a number"), "N", parse=float)
 LIMIT = Kind(check_limit, "N|SHARE", parse=_limit_of)
+SAMPLE = Kind(_sample, "N|SHARE", parse=_limit_of)
 SHARD = Kind(_shard, "K/N")
 SIZE = Kind(parse_size, "SIZE")
 TEMPLATE = Kind(_text, read=_template)
@@ -254,7 +281,9 @@ MODELS = Kind(_model, "NAME", form="repeat", read=_models, evalscope=Kind(_text,
 SERVICES = Kind(_services)
 WORDS = Kind(_words, "NAME", form="repeat")
 SOME = Kind(_words, "NAME", form="any")
-DATASETS = Kind(_datasets, "NAME", form="several")
+STATUSES = Kind(_word_or_words, "KIND", form="repeat")
+IDS = Kind(_ids, "FILE|A,B", read=_ids_in)
+DATASETS = Kind(_word_or_words, "NAME", form="several")
 MAPPING = Kind(_mapping, "JSON", read=mappings.from_json)
 PAIRS = Kind(
     _mapping,

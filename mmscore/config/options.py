@@ -17,17 +17,20 @@ from mmscore.config.kinds import (
     CONFIGURATION,
     DATASETS,
     FILTERS,
+    IDS,
     LIMIT,
     MAPPING,
     MODELS,
     ONOFF,
     PAIRS,
     PATH,
+    SAMPLE,
     SECONDS,
     SERVICES,
     SHARD,
     SIZE,
     SOME,
+    STATUSES,
     SWITCH,
     TEMPLATE,
     TEXT,
@@ -48,15 +51,15 @@ BACKENDS = ("Native", "VLMEvalKit")
 HUBS = ("modelscope", "huggingface", "local")
 STRATEGIES = ("auto", "rule", "llm", "llm_recall")
 
-RUN = "run"
-ASK = "run check"
+RUN = "run check"
 DATA = "run check fetch info"
+SCORED = "run check score"
 ALSO_SCORE = DATA + " score"
 ALL = "run check eval score report fetch cache compare merge table list info demo"
 TELLS = "run check eval fetch"
 
 ENDPOINT = (
-    Option("model", MODELS, "the name the endpoint knows (repeat)", "--model", ASK + " score",
+    Option("model", MODELS, "the name the endpoint knows (repeat)", "--model", SCORED,
            evalscope="model", env=("MMSCORE_MODEL",),
            words={"score": "whose replies they are, for the report",
                   "eval": "the name the endpoint knows"},
@@ -64,10 +67,10 @@ ENDPOINT = (
     Option("services", SERVICES, "several services that are asked the same", stored=False,
            more="for each a mapping with `model`, and what else of `api_url`, `api_key`, "
            "`generation_config` ... is its own"),
-    Option("api_url", TEXT, "the endpoint", "--api-url", ASK, evalscope="api_url", metavar="URL",
+    Option("api_url", TEXT, "the endpoint", "--api-url", RUN, evalscope="api_url", metavar="URL",
            env=("MMSCORE_API_URL", "OPENAI_BASE_URL"), late=True, effect="way",
            more="the endpoint, with or without `/v1` and `/chat/completions`"),
-    Option("api_key", TEXT, "the endpoint's key", "--api-key", ASK, evalscope="api_key",
+    Option("api_key", TEXT, "the endpoint's key", "--api-key", RUN, evalscope="api_key",
            metavar="KEY", env=("MMSCORE_API_KEY", "OPENAI_API_KEY"), late=True, effect="way",
            stored=False, secret=True,
            more="sent as a bearer token; `$NAME` takes it from the environment; never written"),
@@ -116,26 +119,37 @@ DATA_SETS = (
     Option("offline", SWITCH, "fetch nothing", "--offline", DATA, default=False, effect="way",
            more="make no request but to the endpoint"),
     Option("", SWITCH, "archives whole, not members asked", "--whole", "fetch"),
-    Option("seed", count(-10**12), "nothing is drawn at random here", evalscope="seed",
-           more="nothing is drawn at random; `generation_config.seed` is sent"),
+    Option("sample", SAMPLE, "so many drawn from each subset", "--sample", DATA, common=False,
+           more="samples drawn from each subset instead: a number, or a share below 1"),
+    Option("ids", IDS, "only these samples", "--ids", DATA, common=False,
+           more="only the samples of these ids; in a string they stand between commas"),
+    Option("from_run", PATH, "samples of an earlier run", "--from", DATA, metavar="RUN_DIR",
+           stored=False, common=False,
+           more="a run whose samples are asked again, those that `from_status` names"),
+    Option("from_status", STATUSES, "wrong, failed, truncated, unjudged ... (repeat)", "--status",
+           DATA, stored=False, common=False, default=["wrong", "failed"],
+           more="`wrong`, `failed`, `truncated`, `unjudged` or another status"),
+    Option("seed", count(0), "what --sample draws by", "--seed", DATA, evalscope="seed",
+           common=False, metavar="S",
+           more="what `sample` draws by; the same everywhere for the same number"),
 )  # fmt: skip
 
 OWN_SETS = (
     Option("dataset_args.*.extra_params.strict", SWITCH, "end at the first bad row", "--strict",
-           ASK),
+           RUN),
     Option("dataset_args.*.extra_params.multiple", SWITCH, "several options may be right",
-           "--multiple", ASK, common=False),
+           "--multiple", RUN, common=False),
     Option("dataset_args.*.extra_params.language", choice("en", "zh", metavar="LANG"),
-           "en or zh choices", "--template", ASK, common=False),
+           "en or zh choices", "--template", RUN, common=False),
     Option("dataset_args.*.extra_params.split", TEXT, "of files named SUBSET_SPLIT (test, val)",
-           "--split", ASK, metavar="NAME", common=False),
+           "--split", RUN, metavar="NAME", common=False),
     Option("dataset_args.*.eval_split", TEXT, "EvalScope's name of that split"),
-    Option("dataset_args.*.metric_list", WORDS, "only this one (repeat)", "--metrics", ASK),
+    Option("dataset_args.*.metric_list", WORDS, "only this one (repeat)", "--metrics", RUN),
 )  # fmt: skip
 
 ASKING = (
     Option("eval_batch_size", count(1, 10_000), f"requests in flight ({DEFAULT_CONCURRENCY})",
-           "--concurrency", "run score", evalscope="eval_batch_size", effect="way",
+           "--concurrency", SCORED, evalscope="eval_batch_size", effect="way",
            default=DEFAULT_CONCURRENCY, words={"score": "judge requests in flight"}),
     Option("generation_config", PAIRS, "into the request body; or JSON", "--generation", RUN,
            evalscope="generation_config", words={"eval": "JSON, or key=value,key=value"},
@@ -152,13 +166,13 @@ ASKING = (
     Option("retries", count(0, 10_000), f"new attempts a sample ({DEFAULT_RETRIES})", "--retries",
            RUN, effect="way", more="new attempts after a failed one"),
     Option("think", choice("strict", "reference", metavar="RULE"),
-           "how <think> is split off: strict, reference", "--think", "run score eval",
+           "how <think> is split off: strict, reference", "--think", RUN + " score eval",
            default="strict", common=False),
     Option("dry_run", SWITCH, "show the first requests, send none", "--dry-run", RUN,
            evalscope="dry_run", default=False, stored=False),
     Option("", SWITCH, "say what is new, fetch no media", "--dry-run", "fetch"),
     Option("dataset_args.*.filters", FILTERS, "on replies before reading (repeat)", "--filter",
-           "run score"),
+           SCORED),
     Option("ignore_errors", SWITCH, "no failed sample ends a run here",
            evalscope="ignore_errors", default=False, stored=False, effect="way"),
     Option("collect_perf", ONOFF, "times and tokens are always kept", evalscope="collect_perf",
@@ -182,16 +196,16 @@ BUDGET = (
 )  # fmt: skip
 
 JUDGE = (
-    Option("judge", MAPPING, "strategy, models, contract, repeats ...", "--judge", "run score",
+    Option("judge", MAPPING, "strategy, models, contract, repeats ...", "--judge", SCORED,
            evalscope="judge", effect="score",
            more="a model that scores replies: see `mmscore help judge`; keys are never written"),
     Option("judge.strategy", choice(*STRATEGIES), " ".join(STRATEGIES), "--judge-strategy",
-           "run score"),
+           SCORED),
     Option("judge.models.*.model_id", TEXT, "the judge's name at its endpoint", "--judge-model",
-           "run score", metavar="MODEL"),
-    Option("judge.models.*.api_url", TEXT, "the judge's endpoint", "--judge-api-url", "run score",
+           SCORED, metavar="MODEL"),
+    Option("judge.models.*.api_url", TEXT, "the judge's endpoint", "--judge-api-url", SCORED,
            metavar="URL", env=("MMSCORE_JUDGE_API_URL", "MODELSCOPE_API_BASE"), late=True),
-    Option("judge.models.*.api_key", TEXT, "its key", "--judge-api-key", "run score",
+    Option("judge.models.*.api_key", TEXT, "its key", "--judge-api-key", SCORED,
            metavar="KEY", env=("MMSCORE_JUDGE_API_KEY", "MODELSCOPE_SDK_TOKEN"), late=True,
            secret=True),
     Option("judge.contract.system_prompt", TEXT, "a system message for the judge",
@@ -209,7 +223,7 @@ REPLIES = (
 )  # fmt: skip
 
 FOLDER = (
-    Option("out", PATH, "the run's folder (outputs/<time>-<name>)", "--out", "run score",
+    Option("out", PATH, "the run's folder (outputs/<time>-<name>)", "--out", SCORED,
            metavar="DIR", env=("MMSCORE_OUT",), stored=False, effect="way",
            words={"score": "the folder to write (outputs/<time>-<name>)"},
            more="this run's own folder; one that holds this very run is gone on with"),

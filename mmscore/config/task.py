@@ -39,6 +39,10 @@ class TaskConfig:
     generation_config: dict[str, Any] = field(default_factory=dict)
     judge: dict[str, Any] | None = field(default=None, repr=False)
     limit: int | float | None = None
+    sample: int | float | None = None
+    ids: list[str] | None = None
+    from_run: str | None = None
+    from_status: list[str] = field(default_factory=lambda: ["wrong", "failed"])
     eval_batch_size: int = DEFAULT_CONCURRENCY
     repeats: int = 1
     timeout: float | None = None
@@ -115,6 +119,8 @@ class TaskConfig:
                 "`max_cost` is given without a price",
                 hint="say what a million tokens cost: --price IN,OUT",
             )
+        if self.ids is not None and self.from_run is not None:
+            raise ConfigError("`ids` and `from_run` are both given", hint="leave one of them out")
         if self.services and self.resume:
             raise ConfigError("`services` and `resume` are both given: a run is of one model")
         if self.use_cache and self.resume:

@@ -32,6 +32,10 @@ EXAMPLES: dict[str, tuple[list[str], Any]] = {
     "dataset_args.*.subset_list": (["a"], ["a"]),
     "limit": (["0.25"], 0.25),
     "dataset_args.*.extra_params": (["k=1"], {"k": 1}),
+    "sample": (["5"], 5),
+    "ids": (["a,b"], ["a", "b"]),
+    "from_run": (["before"], "before"),
+    "from_status": (["failed"], ["failed"]),
     "shard": (["2/4"], "2/4"),
     "media_root": (["media"], "media"),
     "max_image_bytes": (["5MB"], 5 * 1024**2),
@@ -159,8 +163,10 @@ def test_the_fields_of_a_task_are_the_rows_of_the_table() -> None:
 @pytest.mark.parametrize("name", options.fields())
 def test_a_field_has_the_default_that_the_table_tells(name: str) -> None:
     field = next(f for f in fields(TaskConfig) if f.name == name)
-    empty = field.default_factory is not MISSING and not field.default_factory()
-    assert (None if empty else field.default) == options.fields()[name].default
+    made = None if field.default_factory is MISSING else field.default_factory()
+    assert (made or None if field.default is MISSING else field.default) == (
+        options.fields()[name].default
+    )
 
 
 def test_a_task_documents_each_of_its_fields() -> None:
