@@ -145,7 +145,9 @@ def data_uri(data: bytes, mime: str) -> bytes:
 
 
 def thumbnail(data: bytes, side: int, *, name: str = "image") -> bytes:
-    """A small JPEG of an image as a data URI in ASCII, its longer side at most `side` pixels.
+    """A small WebP of an image as a data URI in ASCII, its longer side at most `side` pixels.
+
+    At the same look it is a third smaller than a JPEG; where Pillow was built without it, a JPEG.
 
     Raises:
         MediaError: The bytes are no image, are damaged, or cannot be decoded here.
@@ -154,7 +156,10 @@ def thumbnail(data: bytes, side: int, *, name: str = "image") -> bytes:
     with _decoded(data, mime, name, [], draft=(2 * side, 2 * side)) as image:
         small = _plain(image, [])
         small.thumbnail((side, side))
-        return data_uri(_saved(small, "JPEG", 70), "image/jpeg")
+        try:
+            return data_uri(_saved(small, "WEBP", 60), "image/webp")
+        except (KeyError, OSError):
+            return data_uri(_saved(small, "JPEG", 70), "image/jpeg")
 
 
 def check_image(data: bytes, *, name: str = "image") -> CheckedImage:
@@ -409,6 +414,8 @@ def _saved(image: Image.Image, kind: str, quality: int | None) -> bytes:
     out = BytesIO()
     if kind == "PNG":
         image.save(out, "PNG", compress_level=6, icc_profile=None)
+    elif kind == "WEBP":
+        image.save(out, "WEBP", quality=quality, method=2, icc_profile=None)  # 4 takes twice as long
     else:
         image.save(out, "JPEG", quality=quality, icc_profile=None)
     return out.getvalue()
