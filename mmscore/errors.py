@@ -6,6 +6,7 @@ to do next. `cli` prints both; nothing else does.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 
 
@@ -60,6 +61,10 @@ class StorageError(MmscoreError):
     """The run's folder cannot be written, or another run is writing it."""
 
 
+class MachineError(MmscoreError):
+    """This machine failed, not a sample, a service or the data; the run can be resumed later."""
+
+
 class HubError(MmscoreError):
     """A data set could not be fetched from where it lives."""
 
@@ -72,7 +77,30 @@ class MissingExtraError(MmscoreError):
     """An optional package is needed; the hint holds the install command."""
 
 
+class BudgetError(MmscoreError):
+    """What a run may cost is used up; it stops in order and can be gone on with."""
+
+    exit_code = Exit.INCOMPLETE
+
+
 class EndpointError(MmscoreError):
     """The model service cannot be used at all, so the run was stopped."""
 
     exit_code = Exit.ENDPOINT
+
+
+_OF_THE_MACHINE = {
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`), or lower --concurrency",
+    errno.ENFILE: "the whole machine has too many files open: end what holds them",
+    errno.EIO: "look at the disk: the system's log says what failed",
+    getattr(errno, "ESTALE", -1): "the network file system has lost the file: mount it anew",
+}
+"""The system's error number -> what to do, where no sample and no server is to blame."""
+
+
+def machine_error(error: OSError, doing: str) -> MachineError | None:
+    """The error that ends a run in order, where the machine is what failed; None for any other."""
+    hint = _OF_THE_MACHINE.get(error.errno or 0)
+    if hint is None:
+        return None
+    return MachineError(f"{doing} failed: {(error.strerror or str(error)).lower()}", hint=hint)

@@ -85,9 +85,10 @@ def _is_loopback(host: object) -> bool:
     if name in (None, "", "localhost"):
         return True
     try:
-        return ipaddress.ip_address(str(name)).is_loopback
+        address = ipaddress.ip_address(str(name))
     except ValueError:
         return False
+    return address.is_loopback or address.is_unspecified
 
 
 @pytest.fixture

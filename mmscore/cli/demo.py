@@ -204,7 +204,7 @@ def _new_run_folder() -> Path:
     """A new folder below `outputs`, or below the temporary folder where this one is read-only."""
     import tempfile
 
-    from mmscore.store.journal import new_folder
+    from mmscore.store.run_folder import new_folder
 
     with suppress(StorageError):
         return new_folder(Path("outputs"), "demo")

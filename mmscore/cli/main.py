@@ -131,14 +131,17 @@ def _eval(arguments: argparse.Namespace) -> int:
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     from mmscore.model import endpoint
     from mmscore.plan.plan import plans
+    from mmscore.run.services import each_service
     from mmscore.run.task import ask
 
+    every = each_service(task)
     if task.dry_run:
-        return _dry_run(task, as_json=arguments.json)
-    endpoint.service(task)  # no endpoint or model is told before the data are read
+        return _dry_run(every[0], as_json=arguments.json)
+    for one in every:
+        endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()
     events = _events(arguments.progress)
-    found = list(plans(task, events))
+    found = [plan for one in every for plan in plans(one, events)]
     results = []
     for plan in found:
         results.append(ask(plan, events))
@@ -149,15 +152,24 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
         print(json.dumps(reports, ensure_ascii=False, indent=2))
     elif arguments.json:
         _show(results[0], arguments)
+    elif len(every) > 1:
+        _show_table([result.folder for result in results])
     return max(result.exit_code for result in results)
+
+
+def _show_table(folders: Sequence[Path]) -> None:
+    from mmscore.report.boxes import style_of
+    from mmscore.report.model_table import model_table, to_text
+
+    print("\n" + to_text(model_table(folders), style_of(sys.stdout, os.environ)))
 
 
 def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     from mmscore.plan.benchmark_options import name_in
-    from mmscore.store import journal
+    from mmscore.store.run_folder import read_run
 
-    record = journal.read_run(folder)
-    return {**record["config"], "datasets": [name_in(record)], **before}
+    info = read_run(folder)
+    return {**info.config, "datasets": [name_in(info)], **before}
 
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
@@ -238,10 +250,10 @@ def _score(arguments: argparse.Namespace) -> int:
 
 def _score_elsewhere(arguments: argparse.Namespace) -> int:
     from mmscore.config.task import TaskConfig
-    from mmscore.run.outside_replies import Columns, score_elsewhere
+    from mmscore.run.outside_replies import ReplyColumns, score_elsewhere
 
     task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
-    columns = Columns(arguments.id_column, arguments.reply_column)
+    columns = ReplyColumns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
     result = score_elsewhere(
         task,
@@ -283,6 +295,19 @@ def _merge(arguments: argparse.Namespace) -> int:
     result = merge([Path(folder) for folder in arguments.shard_dirs], Path(arguments.out))
     _show(result, arguments)
     return result.exit_code
+
+
+def _table(arguments: argparse.Namespace) -> int:
+    from mmscore.report.model_table import FORMATS, model_table, run_folders
+
+    folders = run_folders(Path(place) for place in arguments.places)
+    if arguments.json or arguments.format == "json":
+        print(json.dumps(model_table(folders).to_json(), ensure_ascii=False, indent=2))
+    elif arguments.format == "text":
+        _show_table(folders)
+    else:
+        print(FORMATS[arguments.format](model_table(folders)), end="")
+    return Exit.COMPLETE
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -389,6 +414,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "report": _report,
     "compare": _compare,
     "merge": _merge,
+    "table": _table,
     "fetch": _fetch,
     "cache": _cache,
     "list": _list,

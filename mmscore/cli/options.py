@@ -77,6 +77,14 @@ def _run(command: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="how <think> is split off: strict, reference",
     )
+    for flag, kind, metavar in (
+        ("--price", str, "IN,OUT"),
+        ("--max-cost", float, "N"),
+        ("--max-tokens-total", int, "N"),
+        ("--max-time", float, "S"),
+        ("--cache-replies", str, "DIR"),
+    ):
+        asking.add_argument(flag, type=kind, metavar=metavar, help=argparse.SUPPRESS)
     asking.add_argument("--dry-run", action="store_true", help="show the first requests, send none")
     _filters(asking)
     _judge(command)
@@ -111,7 +119,10 @@ def _eval(command: argparse.ArgumentParser) -> None:
 def _endpoint(command: argparse.ArgumentParser) -> None:
     endpoint = command.add_argument_group("endpoint")
     endpoint.add_argument(
-        "--model", metavar="NAME", help="the name the endpoint knows; or MMSCORE_MODEL"
+        "--model",
+        action="append",
+        metavar="NAME",
+        help="the name the endpoint knows (repeat); or MMSCORE_MODEL",
     )
     endpoint.add_argument("--api-url", metavar="URL", help="or MMSCORE_API_URL, OPENAI_BASE_URL")
     endpoint.add_argument("--api-key", metavar="KEY", help="better: MMSCORE_API_KEY")
@@ -210,6 +221,20 @@ def _compare(command: argparse.ArgumentParser) -> None:
 def _merge(command: argparse.ArgumentParser) -> None:
     command.add_argument("shard_dirs", nargs="+", metavar="SHARD_DIR", help="a shard's run folder")
     command.add_argument("--out", metavar="DIR", required=True, help="the merged run's folder")
+    _output(command)
+
+
+def _table(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "places", nargs="+", metavar="RUN_DIR", help="runs' folders, or a folder of runs"
+    )
+    command.add_argument(
+        "--format",
+        choices=("text", "csv", "json", "markdown"),
+        default="text",
+        metavar="FORM",
+        help="text, csv, json, markdown",
+    )
     _output(command)
 
 
@@ -322,6 +347,12 @@ COMMANDS = {
         "SHARD_DIR... --out DIR [options]",
         "mmscore merge shard-1 shard-2 shard-3 --out whole",
         _merge,
+    ),
+    "table": (
+        "lay several runs out, models down and benchmarks across",
+        "RUN_DIR... [options]",
+        "mmscore table outputs --format markdown",
+        _table,
     ),
     "list": ("list the benchmarks", "[options]", "mmscore list", _list),
     "info": (

@@ -26,6 +26,11 @@ _DIRECT = {
     "resume": "resume",
     "shard": "shard",
     "fresh": "fresh",
+    "price": "price",
+    "max_cost": "max_cost",
+    "max_tokens_total": "max_tokens_total",
+    "max_time": "max_time",
+    "cache_replies": "cache_replies",
     "media_root": "media_root",
     "max_image_bytes": "max_image_bytes",
     "min_side": "min_side",
@@ -72,6 +77,8 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     values = dict(before)
     values.update({field: given[flag] for flag, field in _DIRECT.items() if flag in given})
+    if isinstance(given.get("model"), list):
+        values.update(_models(given["model"]))
     if given.get("benchmarks"):
         values["datasets"] = given["benchmarks"]
     if given.get("generation"):
@@ -92,6 +99,13 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
         values["dataset_args"] = args
     said = {field: os.environ.get(variable) for field, variable in ENVIRONMENT.items()}
     return {**{field: value for field, value in said.items() if value}, **values}
+
+
+def _models(names: Sequence[str]) -> dict[str, Any]:
+    """The task fields of one `--model`, or of several."""
+    if len(names) == 1:
+        return {"model": names[0]}
+    return {"services": [{"model": name} for name in names]}
 
 
 def _benchmark_arguments(

@@ -17,7 +17,8 @@ from typing import Any, Self
 
 from mmscore.config import evalscope
 from mmscore.config.judge import JudgeConfig
-from mmscore.error_text import nearest_hint
+from mmscore.config.price import price_of
+from mmscore.error_text import nearest_hint, what
 from mmscore.errors import ConfigError, MissingExtraError
 
 DEFAULT_CONCURRENCY = 8
@@ -38,6 +39,8 @@ class TaskConfig:
         model: The model's name as the endpoint knows it.
         api_url: The endpoint, with or without `/v1` and `/chat/completions`.
         api_key: Sent as a bearer token; `$NAME` takes it from the environment. Never written.
+        services: Several services to ask the same: for each a mapping with `model`, and what else
+            of `api_url`, `api_key`, `generation_config` ... is its own.
         datasets: Benchmark names.
         dataset_args: Per benchmark: `local_path`, `subset_list`, `prompt_template`,
             `system_prompt`, `filters`, `max_image_bytes`, `extra_params`.
@@ -65,6 +68,12 @@ class TaskConfig:
         offline: Make no request but to the endpoint.
         dry_run: Show what would be asked; send nothing.
         debug: Let tracebacks through.
+        price: `IN,OUT` for a million tokens, or a file of prices by model name.
+        max_cost: Stop in order when so much was spent, at that price.
+        max_tokens_total: Stop in order when so many tokens were used, prompt and completion.
+        max_time: Stop in order after so many seconds of asking.
+        cache_replies: A folder where replies are kept across runs; the same request to the same
+            service is asked once.
         model_id: The model's name in reports, where it is to be another.
         eval_type: `openai_api`, as every model is reached here.
         eval_backend: `VLMEvalKit` where `eval_config` is one of its configurations.
@@ -82,6 +91,7 @@ class TaskConfig:
     model: str | None = None
     api_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
+    services: list[dict[str, Any]] = field(default_factory=list, repr=False)
     datasets: list[str] = field(default_factory=list)
     dataset_args: dict[str, dict[str, Any]] = field(default_factory=dict)
     generation_config: dict[str, Any] = field(default_factory=dict)
@@ -108,6 +118,11 @@ class TaskConfig:
     offline: bool = False
     dry_run: bool = False
     debug: bool = False
+    price: str | list[float] | dict[str, float] | None = None
+    max_cost: float | None = None
+    max_tokens_total: int | None = None
+    max_time: float | None = None
+    cache_replies: str | None = None
     model_id: str | None = None
     eval_type: str | None = None
     eval_backend: str | None = None
@@ -158,9 +173,28 @@ class TaskConfig:
                     f"`{name}` is a {type(getattr(self, name)).__name__}, expected a mapping"
                 )
         _check_shard(self.shard)
+        self._check_budget()
+        self._check_services()
         if self.judge is not None:
             JudgeConfig.from_dict(self.judge)
         self._check_evalscope()
+
+    def _check_services(self) -> None:
+        if not isinstance(self.services, list):
+            raise ConfigError(f"`services` is {what(self.services)}, expected a list of mappings")
+        if self.services and self.resume:
+            raise ConfigError("`services` and `resume` are both given: a run is of one model")
+
+    def _check_budget(self) -> None:
+        for name in ("max_cost", "max_tokens_total", "max_time"):
+            value = getattr(self, name)
+            if value is not None and not _is_positive(value):
+                raise ConfigError(f"`{name}` is {value!r}, expected a number above 0")
+        if self.max_cost is not None and price_of(self.price, self.model) is None:
+            raise ConfigError(
+                "`max_cost` is given without a price",
+                hint="say what a million tokens cost: --price IN,OUT",
+            )
 
     def _check_evalscope(self) -> None:
         """Check what only EvalScope's tasks say, and give it its meaning here."""

@@ -18,6 +18,7 @@ from mmscore.dataset.media.image import ImageLimits, data_uri, prepare_image
 from mmscore.dataset.media.sources import TextSource, mime_of
 from mmscore.errors import DataError, MediaError
 from mmscore.model.request import Attachment
+from mmscore.store.records import SentMedium
 from mmscore.types import Media
 
 REMEMBERED_BYTES = 8 * 1024 * 1024
@@ -124,8 +125,8 @@ class Attacher:
         if medium.kind == "audio" and not self._audio_as_uri:
             payload = payload.partition(b",")[2]
         digest = hashlib.sha256(data).hexdigest()
-        note = {"place": place, "sha256": digest, "bytes": len(data), "mime": mime}
-        return Attachment(payload, digest, {**note, "notes": list(notes)} if notes else note)
+        sent = SentMedium(place, digest, bytes=len(data), mime=mime, notes=notes or None)
+        return Attachment(payload, digest, sent)
 
     def _as_written(self, uri: str, medium: Media, source: TextSource) -> Attachment:
         """A data URI goes out as it is, as the reference sends it; of a sound the base64 alone."""
@@ -134,12 +135,13 @@ class Attacher:
             uri = uri.partition(",")[2]
         payload = _in_json(uri)
         digest = hashlib.sha256(payload).hexdigest()
-        note = {"place": source.name, "sha256": digest, "characters": len(payload), "mime": mime}
+        sent = SentMedium(source.name, digest, characters=len(payload), mime=mime)
         if medium.kind == "image":
             with suppress(DataError):  # what is no base64 goes out all the same
                 data = TextSource(source.name, uri).read()
-                note |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-        return Attachment(payload, digest, note)
+                held = hashlib.sha256(data).hexdigest()
+                sent = replace(sent, sha256=held, bytes=len(data))
+        return Attachment(payload, digest, sent)
 
 
 def _in_json(text: str) -> bytes:
@@ -151,9 +153,7 @@ def _in_json(text: str) -> bytes:
 
 def _url_attachment(url: str) -> Attachment:
     digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
-    return Attachment(
-        _in_json(url), digest, {"place": _shortened(url), "sha256": digest, "url": True}
-    )
+    return Attachment(_in_json(url), digest, SentMedium(_shortened(url), digest, url=True))
 
 
 def _shortened(url: str) -> str:

@@ -7,17 +7,16 @@ that one worker meets slows all of them, so that an endpoint is asked again once
 
 from __future__ import annotations
 
-import codecs
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mmscore.config.task import CLIENT_OPTIONS
 from mmscore.error_text import without_secrets
-from mmscore.errors import ConfigError
+from mmscore.errors import ConfigError, EndpointError
 from mmscore.model.replies import (
     Completion,
     ReplyError,
@@ -29,14 +28,11 @@ from mmscore.model.replies import (
     read_events,
 )
 from mmscore.types import Reply, Status
-from mmscore.web.connection import (
-    Answer,
-    Connections,
-    TransportError,
-    basic_authorization,
-    parse_url,
-)
+from mmscore.web.connection import ANSWER_LIMIT, Connections
+from mmscore.web.errors import TransportError
 from mmscore.web.rate_limit import LONGEST_OWN_WAIT, Gate, backoff
+from mmscore.web.response import Response
+from mmscore.web.urls import basic_authorization, parse_url
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429})
 LONGEST_RETRY_AFTER = 120.0
@@ -48,6 +44,9 @@ LIMITED_RETRIES = 4
 SINGLED_OUT_RETRIES = 2
 """Unless others were answered in between: then it is this request that the endpoint will not take,
 for being too large say, and it may be tried this many times as often."""
+
+STREAM_LIMIT = 8 * ANSWER_LIMIT
+"""The longest stream: each token comes in an event some hundred bytes long."""
 
 UNREACHED_RETRIES = 2
 """New attempts at an endpoint that has never answered: a wrong address should be told soon."""
@@ -149,14 +148,15 @@ class Client:
         self.reached = False
         self.connections = Connections(parse_url(service.url))
         self._gate = Gate()
-        self._headers = {
+        headers = {
             "Content-Type": "application/json",
             "Accept": "text/event-stream" if service.stream else "application/json",
             "User-Agent": "mmscore",
         }
         authorization = _authorization(service)
         if authorization:
-            self._headers["Authorization"] = authorization
+            headers["Authorization"] = authorization
+        self._head = self.connections.head("POST", headers)
 
     @property
     def place(self) -> str:
@@ -164,7 +164,12 @@ class Client:
         return self.connections.url.place
 
     def ask(self, body: Sequence[bytes]) -> Reply:
-        """Send `body` until it is answered or no new attempt can help; return how it ended."""
+        """Send `body` until it is answered or no new attempt can help; return how it ended.
+
+        Raises:
+            EndpointError: A proxy wants a password, for this request and any other.
+            MachineError: This machine has no descriptor left to connect with.
+        """
         started = time.monotonic()
         patience = self.service.timeout * 2
         attempts = singled_out = 0
@@ -220,8 +225,6 @@ class Client:
             retries = min(retries, UNREACHED_RETRIES)
         if not failure.retriable or attempts > retries or self.stopped.is_set():
             return None
-        if failure.kind == "idle":
-            return 0.0  # a kept-alive connection went stale; a fresh one costs nothing to try
         own = backoff(attempts)
         if failure.http_status == 429:
             own = min(own, LONGEST_OWN_WAIT)  # the gate holds it back for longer
@@ -236,21 +239,23 @@ class Client:
         service = self.service
         started = time.monotonic()
         try:
-            with self.connections.post(
-                body, self._headers, timeout=service.timeout, idle_timeout=service.timeout
-            ) as answer:
+            deadline = self.connections.deadline(service.timeout)
+            with self.connections.ask(self._head, body, deadline=deadline) as answer:
                 self.reached = True
                 if answer.status != 200:
                     return _refusal(answer, service.url)
                 if service.stream and "event-stream" in answer.headers.get("content-type", ""):
                     return _read_stream(answer, started, service.think)
-                return _reply(read_completion(answer.read(), service.think))
+                return _reply(read_completion(answer.read(ANSWER_LIMIT), service.think))
         except ReplyError as error:
             retriable = error.status is None or _may_pass(error.status)
             return Failure("error", str(error), retriable, error.status)
         except TransportError as error:
             status: Status = "timeout" if error.kind == "timeout" else "error"
-            return Failure(status, str(error), error.retriable, kind=error.kind)
+            if error.status == 407:
+                raise EndpointError(str(error), hint=error.hint) from None
+            words = f"{error}; {error.hint}" if error.hint else str(error)
+            return Failure(status, words, error.retriable, error.status, kind=error.kind)
 
     def _clean(self, message: str) -> str:
         key = (self.service.api_key or "").strip()
@@ -281,10 +286,10 @@ def _may_pass(status: int) -> bool:
     return status in RETRIED_STATUSES or status >= 500
 
 
-def _refusal(answer: Answer, url: str) -> Failure:
+def _refusal(answer: Response, url: str) -> Failure:
     """The failure that an answer other than 200 is."""
     status = answer.status
-    body = answer.read().decode("utf-8", errors="replace")
+    body = answer.read(ANSWER_LIMIT).decode("utf-8", errors="replace")
     if 300 <= status < 400:
         target = answer.headers.get("location", "another place")
         return Failure(
@@ -339,24 +344,10 @@ def _reply(completion: Completion, first_token_seconds: float | None = None) -> 
     )
 
 
-def _read_stream(answer: Answer, started: float, think: ThinkRule) -> Reply:
+def _read_stream(answer: Response, started: float, think: ThinkRule) -> Reply:
     reader = StreamReader()
     first: float | None = None
-    for event in read_events(_lines(answer.pieces())):
+    for event in read_events(answer.lines(STREAM_LIMIT)):
         if reader.add(event) and first is None:
             first = time.monotonic() - started
     return _reply(reader.completion(think), first)
-
-
-def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Lines of a UTF-8 stream ended by LF, CR LF or CR, wherever the pieces were cut."""
-    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    held = ""
-    for piece in pieces:
-        held += decode(piece)
-        # A CR at the very end may be half of a CR LF: it waits for what comes.
-        ready = held[:-1] if held.endswith("\r") else held
-        *lines, rest = ready.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        yield from lines
-        held = rest + ("\r" if held.endswith("\r") else "")
-    yield from (held + decode(b"", True)).rstrip("\r").split("\n")

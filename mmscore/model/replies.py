@@ -83,9 +83,16 @@ def read_completion(body: bytes, think: ThinkRule = "strict") -> Completion:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise ReplyError(f"the answer's choice has no message: `{excerpt(text)}`")
+    return read_message(message, choice.get("finish_reason"), data.get("usage"), think)
+
+
+def read_message(
+    message: Mapping[str, Any], finish_reason: object, usage: object, think: ThinkRule = "strict"
+) -> Completion:
+    """The completion in a message, whichever way it came."""
     parts = _Parts()
     parts.add(message)
-    return _complete(parts, choice.get("finish_reason"), _usage(data.get("usage")), think)
+    return _complete(parts, finish_reason, _usage(usage), think)
 
 
 def read_events(lines: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmscore.store.records import SentMedium
 from mmscore.types import Media, Message, Text
 
 _MARK = "\ue000mmscore:{}\ue001"
@@ -25,12 +26,12 @@ class Attachment:
     Attributes:
         payload: The data URI, raw base64 or URL, in JSON-safe ASCII.
         digest: SHA-256 of the bytes that were encoded, or of the URL.
-        note: What the run's record says of it: place, digest, bytes, MIME type, changes.
+        sent: What the run keeps of it: place, digest, bytes, MIME type, changes.
     """
 
     payload: bytes
     digest: str
-    note: Mapping[str, Any]
+    sent: SentMedium
 
 
 @dataclass(frozen=True, slots=True)

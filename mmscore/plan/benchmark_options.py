@@ -13,23 +13,23 @@ from mmscore.config.task import TaskConfig
 from mmscore.constants import HubType
 from mmscore.error_text import nearest_hint, shown
 from mmscore.errors import ConfigError, DataError
-from mmscore.store import journal
+from mmscore.store.info import RunInfo
+from mmscore.store.run_folder import RUN, read_run
 from mmscore.types import Sample
 
 
-def name_in(record: Mapping[str, Any]) -> str:
+def name_in(info: RunInfo) -> str:
     """The name by which a run's record lets its benchmark be found: of a user's own, the file."""
-    benchmark = record["benchmark"]
-    return str(benchmark.get("file") or benchmark["name"])
+    return info.benchmark.file or info.benchmark.name
 
 
-def asked(record: Mapping[str, Any]) -> Benchmark:
+def asked(info: RunInfo) -> Benchmark:
     """The benchmark that a run's record tells of, with the metrics it was run with.
 
     Raises:
         ConfigError: There is none of that name, or its file is gone.
     """
-    return chosen(name_in(record), record["config"].get("dataset_args") or {})[0]
+    return chosen(name_in(info), info.config.get("dataset_args") or {})[0]
 
 
 def chosen(
@@ -131,8 +131,8 @@ def earlier_folder(folder: Path, benchmark: str) -> Path:
         DataError: There is none; another tool's folder is named as such.
     """
     for place in (folder, folder / benchmark):
-        if (place / journal.RUN).is_file():
-            name = journal.read_run(place)["benchmark"]["name"]
+        if (place / RUN).is_file():
+            name = read_run(place).benchmark.name
             if name == benchmark:
                 return place
             raise DataError(f"`{place}` holds a run of `{name}`, expected one of `{benchmark}`")

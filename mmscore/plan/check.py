@@ -269,7 +269,7 @@ def _decode(media: Attacher, medium: Media) -> tuple[int, CheckedImage | None] |
     """Length and facts of a medium, or the sentence that says what is wrong with it."""
     try:
         if medium.source is None:
-            return int(media.attach(medium).note["bytes"]), None
+            return media.attach(medium).sent.bytes or 0, None
         data = medium.source.read()
         if medium.kind == "image":
             return len(data), check_image(data, name=medium.source.name)

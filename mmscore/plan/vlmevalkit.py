@@ -19,7 +19,7 @@ from mmscore.constants import EvalBackend
 from mmscore.dataset.rows import read
 from mmscore.error_text import nearest_hint, shown, what
 from mmscore.errors import ConfigError, DataError
-from mmscore.store import journal
+from mmscore.store.run_folder import RUN, read_run
 
 MODEL = "CustomAPIModel"
 """The one model class of VLMEvalKit that asks an endpoint which the configuration names."""
@@ -181,12 +181,9 @@ def _reusing(task: TaskConfig) -> TaskConfig:
             "multiple-choice and of open questions",
             hint="run one configuration for each",
         )
-    runs = sorted(
-        Path(task.work_dir).glob(f"*/{journal.RUN}"), key=lambda path: path.stat().st_mtime
-    )
+    runs = sorted(Path(task.work_dir).glob(f"*/{RUN}"), key=lambda path: path.stat().st_mtime)
     for path in reversed(runs):
-        record = journal.read_json(path)
-        same = record.get("model") == task.model
-        if same and record.get("benchmark", {}).get("name") == task.datasets[0]:
+        info = read_run(path.parent)
+        if (info.model, info.benchmark.name) == (task.model, task.datasets[0]):
             return replace(task, resume=str(path.parent))
     return task

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from mmscore.disk import write_whole
 from mmscore.report.building import build
 from mmscore.report.page.images import PageImages
 from mmscore.report.summary import Coverage, Report, Row
-from mmscore.store.journal import write_whole
 from mmscore.store.run_folder import Run, load
 
 __all__ = ["WRITERS", "Coverage", "PageImages", "Report", "Row", "Run", "build", "load", "write"]

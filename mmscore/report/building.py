@@ -55,18 +55,19 @@ def _metrics(run: Run) -> tuple[tuple[str, ...], str]:
     A judge may replace the benchmark's own metrics, so what was scored wins over what was
     announced.
     """
-    declared = tuple(run.benchmark.get("metrics") or ("score",))
+    declared = run.benchmark.metrics or ("score",)
     seen = run.metrics or declared
     return seen, next((name for name in declared if name in seen), seen[0])
 
 
 def _subsets(run: Run) -> list[str]:
-    planned = run.info.get("planned") or {}
-    return list(dict.fromkeys([*planned, *dict.fromkeys(line.subset for line in run.lines)]))
+    return list(
+        dict.fromkeys([*run.info.planned, *dict.fromkeys(line.subset for line in run.lines)])
+    )
 
 
 def _category(run: Run, subset: str) -> str:
-    return str((run.benchmark.get("subsets") or {}).get(subset) or "default")
+    return run.benchmark.subsets.get(subset) or "default"
 
 
 def _split(
@@ -144,7 +145,7 @@ def _category_rows(
 def _groups(run: Run, metrics: Sequence[str]) -> dict[str, tuple[Row, ...]]:
     """One row a metric and value of each metadata key that the samples have, largest first."""
     groups = {}
-    for place, name in enumerate(run.benchmark.get("groups") or ()):
+    for place, name in enumerate(run.benchmark.groups):
         parts = _split(run.lines, _labels_at(place))
         if any(label != MISSING for label in parts):
             rows = [_row(m, label, "", part) for m in metrics for label, part in parts.items()]
@@ -159,7 +160,7 @@ def _labels_at(place: int) -> Callable[[Line], Iterable[str]]:
 
 def _repeats(run: Run, metrics: Sequence[str]) -> dict[str, tuple[float | None, ...]]:
     """The overall score of each repeat; empty where each sample was asked once."""
-    count = int(run.info.get("repeats") or 1)
+    count = run.info.repeats
     if count < 2:
         return {}
     parts = [[line for line in run.lines if line.repeat == number] for number in range(count)]
@@ -178,7 +179,7 @@ def _bounds(metric: str, lines: Sequence[Line]) -> tuple[float, float] | None:
 
 def _coverage(run: Run) -> Coverage:
     lines = run.lines
-    planned = sum(int(count) for count in (run.info.get("planned") or {}).values())
+    planned = sum(run.info.planned.values())
     failed = sum(line.failed for line in lines)
     scored = sum(line.score is not None and bool(line.score.names) for line in lines)
     pending = sum(line.score is None and not line.failed for line in lines)

@@ -14,8 +14,8 @@ from mmscore.errors import DataError
 from mmscore.report.boxes import Style, box, clean, plain
 from mmscore.report.labels import metric_labels, number, percent
 from mmscore.report.statistics import bootstrap, mcnemar, mean, total
-from mmscore.store.journal import Key
 from mmscore.store.lines import Line, metric_names
+from mmscore.store.records import Key, Score
 from mmscore.store.run_folder import Run
 
 SCHEMA = 1
@@ -118,7 +118,7 @@ def compare(
         strict=True,
     )
     flips = [
-        _flip(line, pairs[line.key], one[0].get("target"), (one[1], other[1]))
+        _flip(line, pairs[line.key], one[0].target, (one[1], other[1]))
         for line, one, other in whole
     ]
     return Comparison(
@@ -156,23 +156,24 @@ def _judged(pairs: Mapping[Key, tuple[float, float]]) -> dict[str, Any]:
 
 def _alike(first: Run, second: Run, force: bool) -> list[str]:
     """Whether two runs may be compared; what is unlike and only doubtful."""
-    names = [str(run.benchmark.get("name")) for run in (first, second)]
+    names = [run.benchmark.name for run in (first, second)]
     if names[0] != names[1]:
         raise DataError(f"cannot compare a run of `{names[0]}` with one of `{names[1]}`")
-    prints = [run.info.get("fingerprints") or {} for run in (first, second)]
+    one, other = first.info.fingerprints, second.info.fingerprints
     warnings = []
-    data = [one.get("data") for one in prints]
-    if data[0] != data[1]:
-        sentence = (
-            f"the runs used unlike data (fingerprints {_start(data[0])} and {_start(data[1])})"
-        )
+    if one.data != other.data:
+        words = f"fingerprints {_start(one.data)} and {_start(other.data)}"
+        sentence = f"the runs used unlike data ({words})"
         if not force:
             raise DataError(sentence, hint="use --force to compare the samples whose ids agree")
         warnings.append(sentence)
-    for name in ("prompt", "scorer"):
-        if prints[0].get(name) != prints[1].get(name):
-            words = f"{_start(prints[0].get(name))} and {_start(prints[1].get(name))}"
-            warnings.append(f"the runs used unlike {name}s ({words})")
+    for name, before, after in (
+        ("prompts", one.prompt, other.prompt),
+        ("scorers", one.scorer, other.scorer),
+    ):
+        if before != after:
+            words = f"{_start(before)} and {_start(after)}"
+            warnings.append(f"the runs used unlike {name} ({words})")
     judged = [_judge(run) for run in (first, second)]
     if judged[0] != judged[1]:
         warnings.append(f"the runs were judged unlike ({judged[0]}; {judged[1]})")
@@ -181,11 +182,10 @@ def _alike(first: Run, second: Run, force: bool) -> list[str]:
 
 def _judge(run: Run) -> str:
     """Who scored a run, in words."""
-    about = run.info.get("judge")
-    if not isinstance(about, dict):
+    judge = run.info.judge
+    if judge is None:
         return "by the rule alone"
-    names = ", ".join(about.get("models") or ())
-    return f"{about.get('strategy')} by {names} with {about.get('prompt')}"
+    return f"{judge.strategy} by {', '.join(judge.models)} with {judge.prompt}"
 
 
 def _start(fingerprint: object) -> str:
@@ -200,7 +200,7 @@ def _scored(run: Run) -> dict[Key, Line]:
 def _metric(run: Run, before: Mapping[Key, Line], after: Mapping[Key, Line]) -> str:
     """The benchmark's first metric that both runs have, else any that both have."""
     found = [metric_names(lines.values()) for lines in (before, after)]
-    declared = [*(run.benchmark.get("metrics") or ()), *found[0]]
+    declared = [*run.benchmark.metrics, *found[0]]
     shared = next((name for name in declared if name in found[0] and name in found[1]), None)
     if shared is None and found[0] and found[1]:
         raise DataError(
@@ -222,7 +222,7 @@ def _flip(
     line: Line,
     scores: tuple[float, float],
     target: str | None,
-    read: tuple[Mapping[str, Any], Mapping[str, Any]],
+    scored: tuple[Score | None, Score | None],
 ) -> Flip:
     return Flip(
         id=line.id,
@@ -231,8 +231,8 @@ def _flip(
         target=target,
         before=scores[0],
         after=scores[1],
-        extracted_before=read[0].get("extracted"),
-        extracted_after=read[1].get("extracted"),
+        extracted_before=scored[0].extracted if scored[0] else None,
+        extracted_after=scored[1].extracted if scored[1] else None,
     )
 
 
@@ -263,7 +263,7 @@ def _subsets(
 
 
 def _names(first: Run, second: Run) -> tuple[str, str]:
-    models = str(first.info.get("model")), str(second.info.get("model"))
+    models = str(first.info.model), str(second.info.model)
     return models if models[0] != models[1] else (first.directory.name, second.directory.name)
 
 

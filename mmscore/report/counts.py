@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 from mmscore.report.statistics import spread
-from mmscore.store.lines import Judged, Line
+from mmscore.store.lines import JudgeCounts, Line
 from mmscore.store.run_folder import Run
 from mmscore.types import Status
 
@@ -36,10 +36,21 @@ def usage(run: Run) -> dict[str, Any]:
         "replies": len(replies),
         "missing": missing,
         "missing_share": missing / len(replies) if replies else 0.0,
+        "reused": run.info.reused,
+        "cost": _cost(run),
     }
 
 
-def tokens(counted: Iterable[Line | Judged]) -> dict[str, int]:
+def _cost(run: Run) -> float | None:
+    """What the run's own requests cost at its price; None without a price."""
+    price = run.info.price
+    if price is None:
+        return None
+    asked = tokens(line for line in run.lines if line.attempts)
+    return price.of(asked["prompt_tokens"], asked["completion_tokens"])
+
+
+def tokens(counted: Iterable[Line | JudgeCounts]) -> dict[str, int]:
     """Sums of what the endpoint counted."""
     prompt = completion = 0
     for one in counted:
@@ -53,12 +64,12 @@ def timing(run: Run) -> dict[str, Any]:
     asked = [line for line in run.lines if line.attempts]
     replied = [line for line in asked if not line.failed]
     attempts = sum(line.attempts for line in asked)
-    seconds = run.info.get("seconds") or None  # a killed run had no time to say
+    seconds = run.info.seconds or None  # a killed run had no time to say
     written = usage(run)["completion_tokens"]
     first = (line.first_token_seconds for line in replied)
     return {
-        "started": run.info.get("started"),
-        "finished": run.info.get("finished"),
+        "started": run.info.started,
+        "finished": run.info.finished,
         "seconds": seconds,
         "requests": attempts,
         "retries": attempts - len(asked),
@@ -76,13 +87,13 @@ def judge(run: Run) -> dict[str, Any] | None:
     """
     scores = [line.score for line in run.lines if line.score is not None]
     found = [score.judged for score in scores if score.judged is not None]
-    about = run.info.get("judge")
-    if not about and not found:
+    about = run.info.judge
+    if about is None and not found:
         return None
     failed = sum(one.error is not None for one in found)
     judged = len(found) - failed
     return {
-        **(about if isinstance(about, dict) else {}),
+        **(about.to_json() if about else {}),
         "judged": judged,
         "failed": failed,
         "incomplete": sum(one.error is None and not one.complete for one in found),

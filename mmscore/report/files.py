@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from mmscore.report.statistics import deviation, mean
 from mmscore.report.summary import SCHEMA, Report, Row
+from mmscore.store.records import JudgeSummary, Prediction, Score
 from mmscore.store.run_folder import Run
 
 _FORMULA = frozenset("=+-@\t\r")
@@ -53,12 +54,12 @@ def to_dict(report: Report) -> dict[str, Any]:
         "usage": dict(report.usage),
         "timing": dict(report.timing),
         "judge": report.judge,
-        "stopped": info.get("stopped"),
-        "shard": info.get("shard"),
-        "endpoint": info.get("endpoint"),
-        "config": info.get("config") or {},
-        "fingerprints": info.get("fingerprints") or {},
-        "versions": info.get("versions") or {},
+        "stopped": info.stopped,
+        "shard": info.shard,
+        "endpoint": info.endpoint,
+        "config": dict(info.config),
+        "fingerprints": info.fingerprints.to_json(),
+        "versions": dict(info.versions),
     }
 
 
@@ -96,10 +97,9 @@ def csv_lines(run: Run) -> Iterator[str]:
     writer = csv.writer(_Echo(), lineterminator="\n")
     metrics = run.metrics
     yield writer.writerow([*_COLUMNS, *map(_safe, metrics)])
-    categories = run.benchmark.get("subsets") or {}
-    for prediction, line in run.whole():
-        scores = line.get("metrics") or {}
-        cells = _cells(prediction, line, categories)
+    for prediction, score in run.whole():
+        scores = score.metrics if score else {}
+        cells = (cell(prediction, score, run) for cell in _COLUMNS.values())
         yield writer.writerow([*map(_safe, cells), *(scores.get(metric, "") for metric in metrics)])
 
 
@@ -110,55 +110,34 @@ class _Echo:
         return text
 
 
-_COLUMNS = (
-    "id",
-    "repeat",
-    "subset",
-    "category",
-    "status",
-    "question",
-    "choices",
-    "target",
-    "reply",
-    "extracted",
-    "rule",
-    "judge",
-    "error",
-    "finish_reason",
-    "prompt_tokens",
-    "completion_tokens",
-    "seconds",
-    "first_token_seconds",
-    "attempts",
-    "media",
-)
+_COLUMNS: Mapping[str, Callable[[Prediction, Score | None, Run], object]] = {
+    "id": lambda sample, *_: sample.id,
+    "repeat": lambda sample, *_: sample.repeat,
+    "subset": lambda sample, *_: sample.subset,
+    "category": lambda sample, _, run: run.benchmark.subsets.get(sample.subset),
+    "status": lambda sample, *_: sample.status,
+    "question": lambda sample, *_: sample.question,
+    "choices": lambda sample, *_: " | ".join(sample.choices),
+    "target": lambda sample, *_: sample.target,
+    "reply": lambda sample, *_: sample.reply,
+    "extracted": lambda _, score, *__: score and score.extracted,
+    "rule": lambda _, score, *__: score and score.rule,
+    "judge": lambda _, score, *__: score and score.judge and _votes(score.judge),
+    "error": lambda sample, *_: sample.error,
+    "finish_reason": lambda sample, *_: sample.finish_reason,
+    "prompt_tokens": lambda sample, *_: sample.usage.prompt_tokens,
+    "completion_tokens": lambda sample, *_: sample.usage.completion_tokens,
+    "seconds": lambda sample, *_: sample.seconds,
+    "first_token_seconds": lambda sample, *_: sample.first_token_seconds,
+    "attempts": lambda sample, *_: sample.attempts,
+    "media": lambda sample, *_: " | ".join(medium.place for medium in sample.media),
+}
+"""Column -> its cell of a sample."""
 
 
-def _cells(
-    prediction: Mapping[str, Any], line: Mapping[str, Any], categories: Mapping[str, str]
-) -> list[object]:
-    usage = prediction.get("usage") or {}
-    media = prediction.get("media") or ()
-    made = {
-        "repeat": prediction.get("repeat", 0),
-        "category": categories.get(prediction.get("subset", "")),
-        "choices": " | ".join(map(str, prediction.get("choices") or ())),
-        "extracted": line.get("extracted"),
-        "rule": line.get("rule"),
-        "judge": _verdicts(line.get("judge")),
-        "prompt_tokens": usage.get("prompt_tokens"),
-        "completion_tokens": usage.get("completion_tokens"),
-        "media": " | ".join(str(medium.get("place", "")) for medium in media),
-    }
-    return [made[name] if name in made else prediction.get(name) for name in _COLUMNS]
-
-
-def _verdicts(judge: object) -> str | None:
+def _votes(judge: JudgeSummary) -> str:
     """Each judge's word, or why there is none."""
-    if not isinstance(judge, dict):
-        return None
-    said = [(one["judge"], one["verdict"] or one["error"]) for one in judge.get("verdicts") or ()]
-    return " | ".join(f"{name}: {word}" for name, word in said)
+    return " | ".join(f"{vote.judge}: {vote.verdict or vote.error}" for vote in judge.verdicts)
 
 
 def _safe(cell: object) -> object:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 
 from mmscore.report.page.images import PageImages
+from mmscore.report.page.text import HiddenPaths
 from mmscore.report.summary import Report
 from mmscore.store.run_folder import Run
 
@@ -26,10 +27,11 @@ def html_pieces(report: Report, run: Run, images: PageImages) -> Iterator[str]:
         run: The run it was built from.
         images: What its samples showed.
     """
-    from mmscore.report.page.run_page import run_pieces
+    from mmscore.report.page.run_page import roots_of, run_pieces
 
-    title = f"{report.title} · {report.model}"
-    yield from _page(title, ("run.js",), run_pieces(report, run, images))
+    hidden = HiddenPaths(roots_of(run))
+    title = hidden.sentence(f"{report.title} · {report.model}")
+    yield from _page(title, ("run.js",), run_pieces(report, run, images, hidden))
 
 
 def _page(title: str, scripts: Iterable[str], data: Iterable[str]) -> Iterator[str]:

@@ -58,5 +58,5 @@ def reported(
         report.write(built, run, name, images=images(run) if name == "html" else None)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     failed = failed or bool(built.judge and built.judge["failed"])
-    code = Exit.INCOMPLETE if failed or run.info.get("stopped") else Exit.COMPLETE
+    code = Exit.INCOMPLETE if failed or run.info.stopped else Exit.COMPLETE
     return Result(folder, built, code)

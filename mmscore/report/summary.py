@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmscore.store.info import RunInfo
+
 SCHEMA = 1
 """The version of `report.json`."""
 OVERALL = "OVERALL"
@@ -87,7 +89,7 @@ class Report:
         changed_media: Samples of which a medium was re-encoded before sending.
     """
 
-    info: Mapping[str, Any]
+    info: RunInfo
     metrics: tuple[str, ...]
     primary: str
     scores: tuple[Row, ...]
@@ -109,17 +111,17 @@ class Report:
     @property
     def model(self) -> str:
         """The model that was asked."""
-        return str(self.info.get("model", ""))
+        return str(self.info.model or "")
 
     @property
     def dataset(self) -> str:
         """The benchmark's name."""
-        return str(self.info["benchmark"].get("name", ""))
+        return self.info.benchmark.name
 
     @property
     def title(self) -> str:
         """The benchmark's name in tables."""
-        return str(self.info["benchmark"].get("title") or self.dataset)
+        return self.info.benchmark.title or self.dataset
 
     @property
     def main(self) -> Row:

@@ -150,6 +150,10 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
         text = f"{number(usage['prompt_tokens'])} in · {number(usage['completion_tokens'])} out"
         if usage["missing"]:
             text += f" · usage missing: {percent(usage['missing_share'])} of replies"
+        if usage["cost"] is not None:
+            text += f" · cost {usage['cost']:,.4g}"
+        if usage["reused"]:
+            text += f" · {number(usage['reused'])} replies of other runs"
         yield "Tokens", text
     if timing["requests"]:
         parts = [seconds(timing["seconds"])] if timing["seconds"] is not None else []
@@ -188,7 +192,7 @@ def _judged(report: Report) -> Iterator[tuple[str, str]]:
 
 def _warnings(report: Report) -> Iterator[tuple[str, str]]:
     cover = report.coverage
-    why = report.info.get("stopped")
+    why = report.info.stopped
     if cover.not_asked or why:
         text = f"unfinished: {number(cover.not_asked)} of {number(cover.planned)} not asked"
         yield "Warning", f"{text} ({_short(str(why))})" if why else text

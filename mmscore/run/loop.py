@@ -13,15 +13,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
-from mmscore.errors import DataError, EndpointError, HubError
+from mmscore.errors import BudgetError, DataError, EndpointError, HubError
 from mmscore.model.client import Client, hint_for
 from mmscore.model.request import Attachment, Request, build_request, media_of
 from mmscore.plan.events import Progress
+from mmscore.run.budget import Budget
 from mmscore.run.interrupts import Interrupts
-from mmscore.run.record import prediction_record, reply_of, score_record
-from mmscore.scoring.judge.panel import Panel
-from mmscore.store.journal import AppendFile, Key
-from mmscore.types import FAILED, SCORED, Media, Reply, Sample, Status
+from mmscore.run.kept_replies import KeptReplies
+from mmscore.run.record import prediction_of, score_of
+from mmscore.scoring.judge.panel import JudgePanel
+from mmscore.store.journal import AppendFile
+from mmscore.store.records import Key, Prediction, Score
+from mmscore.types import FAILED, SCORED, Media, Reply, Sample
 
 STOP_AT_ONCE = frozenset({401, 403, 404})
 """Statuses that no other sample will escape: the first one stops a run without any answer."""
@@ -40,12 +43,12 @@ class Earlier:
         scores: The last score record of each, likewise.
     """
 
-    predictions: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
-    scores: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
+    predictions: Mapping[Key, Prediction] = field(default_factory=dict)
+    scores: Mapping[Key, Score] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RunJob:
     """All that asking needs, as values and functions.
 
     Attributes:
@@ -60,6 +63,8 @@ class Asking:
         earlier: What need not be asked again.
         judges: Who is asked about a reply after the rule; None where nobody is.
         drop_downloads: Ends what is being fetched of the data, when the user stops the run.
+        budget: What the run may cost; None without limits.
+        kept_replies: Replies of other runs, asked before the endpoint is; None where none count.
     """
 
     benchmark: Benchmark
@@ -71,8 +76,10 @@ class Asking:
     scores: AppendFile
     concurrency: int
     earlier: Earlier = field(default_factory=Earlier)
-    judges: Panel | None = None
+    judges: JudgePanel | None = None
     drop_downloads: Callable[[], None] = lambda: None
+    budget: Budget | None = None
+    kept_replies: KeptReplies | None = None
 
     def request(self, sample: Sample) -> tuple[Request, list[Attachment]]:
         """The request for a sample and the media in it, which are read for that.
@@ -85,12 +92,12 @@ class Asking:
         return build_request(model, sample.messages, media, self.options), media
 
 
-class Run:
+class RunLoop:
     """One asking of all items; `run` returns when all ended or the run was stopped."""
 
     def __init__(
         self,
-        asking: Asking,
+        asking: RunJob,
         items: Iterator[Item],
         total: int,
         on_progress: Callable[[Progress], None],
@@ -99,6 +106,7 @@ class Run:
         self.asking = asking
         self.progress = Progress(total)
         self.changed = 0
+        self.reused = 0
         self._items = items
         self._on_progress = on_progress
         self._notice = notice
@@ -134,6 +142,8 @@ class Run:
         if self.progress.kept:
             asked = self.progress.done - self.progress.kept
             self._notice(f"{self.progress.kept} earlier replies stand, {asked} samples were asked")
+        if self.reused:
+            self._notice(f"{self.reused} replies of other runs were taken from --cache-replies")
         if self.changed:
             self._notice(
                 f"{self.changed} earlier replies were to other requests (model, prompt, options or "
@@ -167,7 +177,17 @@ class Run:
             while answered < interrupts.count:
                 answered += 1
                 self._interrupted(answered)
+            self._look_at_budget()
         return interrupts.count > 0
+
+    def _look_at_budget(self) -> None:
+        """Stop where time ran out while nothing ended that could have told."""
+        if self.asking.budget is None or self._stopping.is_set():
+            return
+        try:
+            self.asking.budget.check()
+        except BudgetError as error:
+            self._stop(error)
 
     def _interrupted(self, times: int) -> None:
         self._stopping.set()
@@ -222,11 +242,26 @@ class Run:
             return
         if self._keep(sample, repeat, request):
             return
-        reply = asking.client.ask(request.body)
+        reply = self._reply(request, repeat)
         if self._cut_short(reply):
             return
         self._record(index, sample, repeat, reply, request, attachments)
         self._judge_endpoint(reply)
+        if asking.budget is not None and reply.attempts:
+            asking.budget.spend(reply.usage)
+
+    def _reply(self, request: Request, repeat: int) -> Reply:
+        """The reply to a request: one that an earlier run got, else the endpoint's."""
+        kept = self.asking.kept_replies
+        found = kept.find(request.hash, repeat) if kept is not None else None
+        if found is not None:
+            with self._count_lock:
+                self.reused += 1
+            return found
+        reply = self.asking.client.ask(request.body)
+        if kept is not None:
+            kept.keep(request.hash, repeat, reply)
+        return reply
 
     def _keep(self, sample: Sample, repeat: int, request: Request) -> bool:
         """Whether an earlier reply to the very same request stands."""
@@ -234,14 +269,14 @@ class Run:
         prediction = earlier.predictions.get(key)
         if prediction is None:
             return False
-        if prediction.get("request") != request.hash:
+        if prediction.request != request.hash:
             with self._count_lock:
                 self.changed += 1
             return False
-        score = self._score(sample, repeat, reply_of(prediction))
+        score = self._score(sample, repeat, prediction.reply)
         if score != earlier.scores.get(key):
             self.asking.scores.append(score)
-        self._count(prediction["status"], score["metrics"], kept=True)
+        self._count(prediction.status, score.metrics, kept=True)
         return True
 
     def _cut_short(self, reply: Reply) -> bool:
@@ -258,23 +293,21 @@ class Run:
         attachments: tuple[Attachment, ...] | list[Attachment],
     ) -> None:
         asking = self.asking
-        asking.predictions.append(
-            prediction_record(index, sample, repeat, reply, request, attachments)
-        )
+        asking.predictions.append(prediction_of(index, sample, repeat, reply, request, attachments))
         metrics: Mapping[str, float] = {}
         if reply.status in SCORED:
             score = self._score(sample, repeat, reply.text)
             asking.scores.append(score)
-            metrics = score["metrics"]
+            metrics = score.metrics
         self._count(reply.status, metrics, requests=reply.attempts)
 
-    def _score(self, sample: Sample, repeat: int, text: str) -> dict[str, Any]:
+    def _score(self, sample: Sample, repeat: int, text: str) -> Score:
         asking = self.asking
-        return score_record(asking.benchmark, sample, repeat, text, asking.filter, asking.judges)
+        return score_of(asking.benchmark, sample, repeat, text, asking.filter, asking.judges)
 
     def _count(
         self,
-        status: Status,
+        status: str,
         metrics: Mapping[str, float],
         *,
         requests: int = 0,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmscore.config.task import parse_shard
+from mmscore.disk import write_whole
 from mmscore.error_text import listed
 from mmscore.errors import DataError
 from mmscore.report.result import Result, reported
 from mmscore.scoring.judge import panel
-from mmscore.store import journal
-from mmscore.store.run_folder import Run, Whole, load
+from mmscore.store.info import Fingerprints, RunInfo
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, encode
+from mmscore.store.run_folder import Run, Whole, load, use_folder, write_run
 
 
 def merge(folders: Sequence[Path], out: Path) -> Result:
@@ -33,12 +36,12 @@ def merge(folders: Sequence[Path], out: Path) -> Result:
     _check_shards(runs)
     _check_alike(runs)
     _check_apart(runs)
-    made = journal.use_folder(out)
-    for name, which in ((journal.PREDICTIONS, 0), (journal.SCORES, 1)):
+    made = use_folder(out)
+    for name, which in ((PREDICTIONS, 0), (SCORES, 1)):
         records = (whole[which] for whole in _in_order(runs))
-        journal.write_whole(made / name, (journal.encode(one) for one in records if one))
+        write_whole(made / name, (encode(one) for one in records if one is not None))
     _merge_judgements(folders, made)
-    journal.write_json(made / journal.RUN, _record(runs))
+    write_run(made, _merged(runs))
     return reported(made)
 
 
@@ -49,15 +52,15 @@ def _merge_judgements(folders: Sequence[Path], made: Path) -> None:
         for said in found:
             open_things.enter_context(closing(said))
         if any(found):
-            lines = (journal.encode(line) for said in found for line in said.values())
-            journal.write_whole(made / panel.JUDGEMENTS, lines)
+            lines = (encode(line) for said in found for line in said.values())
+            write_whole(made / JUDGEMENTS, lines)
 
 
 def _in_order(runs: Sequence[Run]) -> Iterator[Whole]:
     """All that the runs hold of their samples, in the order of the data set."""
     return heapq.merge(
         *(run.whole() for run in runs),
-        key=lambda whole: (whole[0].get("index", 0), whole[0].get("repeat", 0), whole[0]["id"]),
+        key=lambda whole: (whole[0].index, whole[0].repeat, whole[0].id),
     )
 
 
@@ -66,7 +69,7 @@ def _check_shards(runs: Sequence[Run]) -> None:
     places: dict[int, Path] = {}
     total = 0
     for run in runs:
-        shard = parse_shard(run.info.get("shard"))
+        shard = parse_shard(run.info.shard)
         if shard is None:
             raise DataError(f"`{run.directory}` is a run of everything, not of a shard")
         part, parts = shard
@@ -88,9 +91,10 @@ def _check_alike(runs: Sequence[Run]) -> None:
     first = runs[0]
     for run in runs[1:]:
         for what, one, other in (
-            ("benchmark", first.benchmark.get("name"), run.benchmark.get("name")),
-            *((f"{name} fingerprint", *_prints(first, run, name)) for name in _PRINTS),
-            *((name, first.info.get(name), run.info.get(name)) for name in ("model", "repeats")),
+            ("benchmark", first.benchmark.name, run.benchmark.name),
+            *_prints(first.info.fingerprints, run.info.fingerprints),
+            ("model", first.info.model, run.info.model),
+            ("repeats", first.info.repeats, run.info.repeats),
             ("options", _options(first), _options(run)),
         ):
             if one != other:
@@ -100,18 +104,18 @@ def _check_alike(runs: Sequence[Run]) -> None:
                 )
 
 
-_PRINTS = ("data", "prompt", "scorer")
-
-
-def _prints(first: Run, second: Run, name: str) -> tuple[object, object]:
-    found = [(run.info.get("fingerprints") or {}).get(name) for run in (first, second)]
-    return found[0], found[1]
+def _prints(first: Fingerprints, second: Fingerprints) -> tuple[tuple[str, object, object], ...]:
+    return (
+        ("data fingerprint", first.data, second.data),
+        ("prompt fingerprint", first.prompt, second.prompt),
+        ("scorer fingerprint", first.scorer, second.scorer),
+    )
 
 
 def _options(run: Run) -> dict[str, Any]:
     """What decides replies and scores; where a shard was asked and how fast is its own affair."""
     own = ("shard", "name", "api_url", "eval_batch_size", "timeout", "retries", "media_root")
-    config = {k: v for k, v in (run.info.get("config") or {}).items() if k not in own}
+    config = {k: v for k, v in run.info.config.items() if k not in own}
     arguments = config.pop("dataset_args", None) or {}
     config["dataset_args"] = {
         name: {k: v for k, v in one.items() if k != "local_path"} for name, one in arguments.items()
@@ -140,27 +144,26 @@ def _check_apart(runs: Sequence[Run]) -> None:
         raise DataError(f"{len(twice)} samples are in two shards: {listed(twice, mark='')}")
 
 
-def _record(runs: Sequence[Run]) -> dict[str, Any]:
+def _merged(runs: Sequence[Run]) -> RunInfo:
     """The merged run's record: counts added, times from the first start to the last end."""
     infos = [run.info for run in runs]
     planned: dict[str, int] = {}
     for info in infos:
-        for subset, count in (info.get("planned") or {}).items():
+        for subset, count in info.planned.items():
             planned[subset] = planned.get(subset, 0) + count
-    ends = [info.get("finished") for info in infos]
-    reasons = [str(info["stopped"]) for info in infos if info.get("stopped")]
-    places = list(dict.fromkeys(str(info["endpoint"]) for info in infos if info.get("endpoint")))
-    config = {k: v for k, v in (infos[0].get("config") or {}).items() if k != "shard"}
-    return {
-        **infos[0],
-        "endpoint": ", ".join(places) or None,
-        "config": config,
-        "planned": planned,
-        "shard": None,
-        "merged": [str(info.get("shard")) for info in infos],
-        "started": min(str(info.get("started")) for info in infos),
-        "finished": None if None in ends else max(str(end) for end in ends),
+    ends = [info.finished for info in infos]
+    reasons = [info.stopped for info in infos if info.stopped]
+    places = dict.fromkeys(info.endpoint for info in infos if info.endpoint)
+    return replace(
+        infos[0],
+        endpoint=", ".join(places) or None,
+        config={name: value for name, value in infos[0].config.items() if name != "shard"},
+        planned=planned,
+        shard=None,
+        merged=tuple(str(info.shard) for info in infos),
+        started=min(str(info.started) for info in infos),
+        finished=None if None in ends else max(map(str, ends)),
         # Shards run side by side, so the longest is what one waited for.
-        "seconds": max(float(info.get("seconds") or 0.0) for info in infos),
-        "stopped": "; ".join(dict.fromkeys(reasons)) or None,
-    }
+        seconds=max(info.seconds for info in infos),
+        stopped="; ".join(dict.fromkeys(reasons)) or None,
+    )

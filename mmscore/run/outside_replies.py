@@ -7,7 +7,6 @@ EvalScope run (one file, or its folder of files) are read as they are.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,16 +15,19 @@ from typing import Any, cast, get_args
 
 from mmscore.config.task import TaskConfig
 from mmscore.dataset.rows import Row, read
+from mmscore.disk import write_whole
 from mmscore.error_text import listed, shown
 from mmscore.errors import ConfigError, DataError
-from mmscore.model.replies import ReplyError, ThinkRule, read_completion
+from mmscore.model.replies import ThinkRule, read_message
 from mmscore.plan.plan import plan as plan_of
 from mmscore.report.result import Result
-from mmscore.run.record import prediction_record
+from mmscore.run.record import prediction_of
 from mmscore.run.rescore import rescore
-from mmscore.run.run_info import now, run_record
+from mmscore.run.run_info import now, run_info
 from mmscore.run.task import run_folder
-from mmscore.store import journal
+from mmscore.store.info import RunInfo
+from mmscore.store.journal import PREDICTIONS, encode
+from mmscore.store.run_folder import write_run
 from mmscore.types import Reply, Sample, Status
 
 ID_COLUMNS = ("id", "sample_id", "index", "qid", "question_id")
@@ -39,7 +41,7 @@ NAMES = ("index", "id", "qid")
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ReplyColumns:
     """Which columns of a file are read; None is found by name."""
 
     id: str | None = None
@@ -47,7 +49,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OutsideReply:
     """A reply as a file has it.
 
     Attributes:
@@ -70,7 +72,7 @@ class Given:
 def score_elsewhere(
     task: TaskConfig,
     replies: Path,
-    columns: Columns = Columns(),
+    columns: ReplyColumns = ReplyColumns(),
     *,
     partial: bool = False,
     concurrency: int | None = None,
@@ -103,12 +105,17 @@ def score_elsewhere(
     if given and given[0].position is None and given[0].id is None:
         notice(f"`{replies}` has no ids: its replies are taken in the order of the data set")
     folder = run_folder(plan)
-    record = run_record(plan, None, folder)
+    info = run_info(plan, None, folder)
     repeats = 1 + max((reply.repeat for reply, _, _ in matched), default=0)
-    record["planned"] = {name: count * repeats for name, count in record["planned"].items()}
-    record.update(repeats=repeats, finished=now(), stopped=None)
-    record["model"] = record["model"] or _name_of(replies, plan.benchmark.name)
-    _write(folder, record, matched)
+    info = replace(
+        info,
+        model=info.model or _name_of(replies, plan.benchmark.name),
+        planned={name: count * repeats for name, count in info.planned.items()},
+        repeats=repeats,
+        finished=now(),
+        stopped=None,
+    )
+    _write(folder, info, matched)
     return rescore(folder, task.judge, concurrency=concurrency, notice=notice)
 
 
@@ -116,23 +123,22 @@ def _think(task: TaskConfig) -> ThinkRule:
     return "reference" if task.think == "reference" else "strict"
 
 
-Matched = tuple[Given, int, Sample]
+Matched = tuple[OutsideReply, int, Sample]
 
 
-def _write(folder: Path, record: Mapping[str, Any], matched: list[Matched]) -> None:
+def _write(folder: Path, info: RunInfo, matched: list[Matched]) -> None:
     predictions = (
-        prediction_record(index, sample, given.repeat, given.reply, None, ())
-        for given, index, sample in matched
+        prediction_of(index, sample, given.repeat, given.reply) for given, index, sample in matched
     )
-    journal.write_whole(folder / journal.PREDICTIONS, map(journal.encode, predictions))
-    journal.write_json(folder / journal.RUN, record)
+    write_whole(folder / PREDICTIONS, map(encode, predictions))
+    write_run(folder, info)
 
 
 # --- which reply is of which sample -------------------------------------------------------------
 
 
 def _matched(
-    given: list[Given], items: list[tuple[int, Sample]], *, partial: bool
+    given: list[OutsideReply], items: list[tuple[int, Sample]], *, partial: bool
 ) -> Iterator[Matched]:
     """Each reply with its sample.
 
@@ -172,7 +178,7 @@ def _matched(
         )
 
 
-Find = Callable[[int, Given], tuple[int, Sample] | None]
+Find = Callable[[int, OutsideReply], tuple[int, Sample] | None]
 """From a reply's number and the reply to its sample, if it has one."""
 
 
@@ -188,7 +194,7 @@ def _by_id(items: list[tuple[int, Sample]]) -> Find:
     counts = Counter(name for name, _ in others)
     by_other = {name: item for name, item in others if counts[name] == 1}
 
-    def find(number: int, given: Given) -> tuple[int, Sample] | None:
+    def find(number: int, given: OutsideReply) -> tuple[int, Sample] | None:
         name = given.id or ""
         if name not in ids and counts[name] > 1:
             raise DataError(f"{given.place} names sample `{name}`, which fits {counts[name]}")
@@ -203,7 +209,7 @@ def _by_position(items: list[tuple[int, Sample]]) -> Find:
     for index, sample in items:
         subsets.setdefault(sample.subset, []).append((index, sample))
 
-    def find(number: int, given: Given) -> tuple[int, Sample] | None:
+    def find(number: int, given: OutsideReply) -> tuple[int, Sample] | None:
         assert given.position is not None  # all of a file have one
         subset, row = given.position
         if subset not in subsets:
@@ -224,7 +230,7 @@ def _by_position(items: list[tuple[int, Sample]]) -> Find:
     return find
 
 
-def _in_order(given: list[Given], items: list[tuple[int, Sample]], *, partial: bool) -> Find:
+def _in_order(given: list[OutsideReply], items: list[tuple[int, Sample]], *, partial: bool) -> Find:
     if len(given) > len(items) or (len(given) < len(items) and not partial):
         raise DataError(
             f"{len(given)} replies without ids for {len(items)} samples, expected one for each",
@@ -236,7 +242,9 @@ def _in_order(given: list[Given], items: list[tuple[int, Sample]], *, partial: b
 # --- what a file says ----------------------------------------------------------------------------
 
 
-def _given(path: Path, benchmark: str, columns: Columns, think: ThinkRule) -> Iterator[Given]:
+def _given(
+    path: Path, benchmark: str, columns: ReplyColumns, think: ThinkRule
+) -> Iterator[OutsideReply]:
     for file in _files(path, benchmark):
         read_row = None
         for row in read(file, late={"messages"}):
@@ -249,7 +257,7 @@ def _name_of(path: Path, benchmark: str) -> str:
     """What the replies are called: the file's name, else that of the folder that says more."""
     if path.is_dir():
         return _files(path, benchmark)[0].parent.name
-    return path.resolve().parent.name if path.name == journal.PREDICTIONS else path.stem
+    return path.resolve().parent.name if path.name == PREDICTIONS else path.stem
 
 
 def _files(path: Path, benchmark: str) -> list[Path]:
@@ -268,15 +276,17 @@ def _files(path: Path, benchmark: str) -> list[Path]:
     return found
 
 
-Reader = Callable[[Row], Given]
+Reader = Callable[[Row], OutsideReply]
 
 
-def _reader(row: Row, file: Path, benchmark: str, columns: Columns, think: ThinkRule) -> Reader:
+def _reader(
+    row: Row, file: Path, benchmark: str, columns: ReplyColumns, think: ThinkRule
+) -> Reader:
     """The function that reads this file's rows, by what its first one looks like."""
     if "model_output" in row and "index" in row:
         subset = file.stem.removeprefix(f"{benchmark}_")
         return lambda one: _of_evalscope(one, subset, think)
-    if {"id", "reply", "status", "repeat"} <= row.keys() and columns == Columns():
+    if {"id", "reply", "status", "repeat"} <= row.keys() and columns == ReplyColumns():
         return _of_mmscore
     key = _column(columns.id, ID_COLUMNS, row, required=False)
     reply = _column(columns.reply, REPLY_COLUMNS, row, required=True)
@@ -295,7 +305,7 @@ def _column(given: str | None, known: Iterable[str], row: Row, *, required: bool
     return found
 
 
-def _plain(row: Row, key: str | None, column: str, think: ThinkRule) -> Given:
+def _plain(row: Row, key: str | None, column: str, think: ThinkRule) -> OutsideReply:
     if column not in row:
         raise DataError(f"{row.place} has no `{column}`")
     value = row[column]
@@ -305,10 +315,10 @@ def _plain(row: Row, key: str | None, column: str, think: ThinkRule) -> Given:
         if row.get(key) in (None, ""):
             raise DataError(f"{row.place} has no `{key}`")
         name = str(row[key])
-    return Given(row.place, _completed({"content": content}, "stop", {}, think), name)
+    return OutsideReply(row.place, _completed({"content": content}, "stop", {}, think), name)
 
 
-def _of_mmscore(row: Row) -> Given:
+def _of_mmscore(row: Row) -> OutsideReply:
     status = row["status"]
     if status not in get_args(Status):
         raise DataError(f"{row.place} has the status {shown(status)}, which no reply has")
@@ -320,14 +330,14 @@ def _of_mmscore(row: Row) -> Given:
         error=_text_or_none(row.get("error")),
     )
     repeat = row["repeat"]
-    return Given(row.place, reply, str(row["id"]), repeat if isinstance(repeat, int) else 0)
+    return OutsideReply(row.place, reply, str(row["id"]), repeat if isinstance(repeat, int) else 0)
 
 
 def _text_or_none(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _of_evalscope(row: Row, subset: str, think: ThinkRule) -> Given:
+def _of_evalscope(row: Row, subset: str, think: ThinkRule) -> OutsideReply:
     output: Any = row["model_output"]
     index = row["index"]
     if not isinstance(output, dict) or not isinstance(index, int):
@@ -349,19 +359,14 @@ def _of_evalscope(row: Row, subset: str, think: ThinkRule) -> Given:
             reply = _completed({"content": message["content"]}, reason, counts, think)
         except (KeyError, IndexError, TypeError, AttributeError):
             raise DataError(f"{row.place} is no prediction of EvalScope: no reply in it") from None
-    return Given(row.place, reply, position=(subset, index), facts=facts)
+    return OutsideReply(row.place, reply, position=(subset, index), facts=facts)
 
 
 def _completed(
     message: Mapping[str, Any], reason: object, usage: Mapping[str, Any], think: ThinkRule
 ) -> Reply:
     """A reply read by the very rules by which an endpoint's is."""
-    choice = {"message": message, "finish_reason": reason}
-    body = json.dumps({"choices": [choice], "usage": usage}).encode()
-    try:
-        found = read_completion(body, think)
-    except ReplyError as error:
-        return Reply(status="error", error=str(error))
+    found = read_message(message, reason, usage, think)
     return Reply(
         status=found.status,
         text=found.text,

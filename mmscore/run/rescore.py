@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,26 @@ from typing import TYPE_CHECKING, Any
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.task import DEFAULT_CONCURRENCY
+from mmscore.disk import write_whole
 from mmscore.plan.benchmark_options import asked
 from mmscore.report.result import Result, reported
-from mmscore.run.record import replied, reply_of, sample_of, score_record
+from mmscore.run.record import sample_of, score_of
 from mmscore.scoring import reply_filters
-from mmscore.store import journal
+from mmscore.store.info import RunInfo
+from mmscore.store.journal import (
+    JUDGEMENTS,
+    PREDICTIONS,
+    SCORES,
+    AppendFile,
+    LastRecords,
+    encode,
+)
+from mmscore.store.records import Key, Prediction
+from mmscore.store.run_folder import read_run, write_run
 from mmscore.version import versions
 
 if TYPE_CHECKING:
-    from mmscore.scoring.judge.panel import Panel
+    from mmscore.scoring.judge.panel import JudgePanel
 
 AHEAD = 64
 """Replies for each worker that may be judged before the slowest of them is."""
@@ -50,60 +62,80 @@ def rescore(
         EndpointError: A judge does not answer.
         StorageError: The folder cannot be written, or another process is writing it.
     """
-    record = journal.read_run(folder)
-    config = record["config"]
-    benchmark = asked(record)
-    args = config.setdefault("dataset_args", {}).setdefault(benchmark.name, {})
+    info = read_run(folder)
+    benchmark = asked(info)
     if keep is not None:
-        args["filters"] = [*keep]
-    workers = concurrency or config.get("eval_batch_size") or DEFAULT_CONCURRENCY
-    record["benchmark"]["metrics"], record["judge"] = [*benchmark.metrics], None
+        info = _filtered(info, benchmark, keep)
+    filters = _arguments(info, benchmark).get("filters")
+    workers = concurrency or info.config.get("eval_batch_size") or DEFAULT_CONCURRENCY
+    info = replace(
+        info,
+        benchmark=replace(info.benchmark, metrics=benchmark.metrics),
+        fingerprints=replace(
+            info.fingerprints, scorer=reply_filters.scorer_id(benchmark.scorer, filters)
+        ),
+        versions=versions(),
+        judge=None,
+    )
     with ExitStack() as open_things:
         # A run that is still writing would go on into the file that is about to be replaced.
-        predictions = journal.AppendFile(folder / journal.PREDICTIONS, notice)
-        open_things.enter_context(closing(predictions))
+        open_things.enter_context(closing(AppendFile(folder / PREDICTIONS, notice)))
         judges, at_once = None, False
-        if judge is not None or config.get("judge"):
-            judges, at_once = _panel(record, benchmark, folder, judge, open_things, notice, workers)
-        score = partial(_scored, benchmark, reply_filters.build(args.get("filters")), judges)
+        if judge is not None or info.config.get("judge"):
+            info, judges, at_once = _panel(
+                info, benchmark, folder, judge, open_things, notice, workers
+            )
+        score = partial(_scored, benchmark, reply_filters.build(filters), judges)
         lines = _lines(folder, score, workers if at_once else 0, judges)
-        journal.write_whole(folder / journal.SCORES, lines)
-    record["fingerprints"]["scorer"] = reply_filters.scorer_id(
-        benchmark.scorer, args.get("filters")
-    )
-    record["versions"] = versions()
-    journal.write_json(folder / journal.RUN, record)
+        write_whole(folder / SCORES, lines)
+    write_run(folder, info)
     return reported(folder)
 
 
+def _arguments(info: RunInfo, benchmark: Benchmark) -> Mapping[str, Any]:
+    """What the run's task said of its benchmark."""
+    found: Mapping[str, Any] = (info.config.get("dataset_args") or {}).get(benchmark.name) or {}
+    return found
+
+
+def _filtered(info: RunInfo, benchmark: Benchmark, keep: Sequence[Mapping[str, Any]]) -> RunInfo:
+    """The run with other filters."""
+    arguments = {**_arguments(info, benchmark), "filters": [*keep]}
+    every = {**(info.config.get("dataset_args") or {}), benchmark.name: arguments}
+    return replace(info, config={**info.config, "dataset_args": every})
+
+
 def _panel(
-    record: dict[str, Any],
+    info: RunInfo,
     benchmark: Benchmark,
     folder: Path,
     judge: Mapping[str, Any] | None,
     open_things: ExitStack,
     notice: Callable[[str], None],
     workers: int,
-) -> tuple[Panel | None, bool]:
-    """The judges, noted in the run's record, and whether they are asked now."""
+) -> tuple[RunInfo, JudgePanel | None, bool]:
+    """The run with its judges, these, and whether they are asked now."""
     from mmscore.scoring.judge import panel  # late: with a judge comes the network
     from mmscore.scoring.judge.ask import resolved
 
-    config = record["config"]
-    wanted = JudgeConfig.from_dict(config.get("judge") or {})
+    wanted = JudgeConfig.from_dict(info.config.get("judge") or {})
     file = None
     if judge is not None:
         wanted = resolved(JudgeConfig.from_dict(judge))
-        config["judge"] = panel.described(wanted)
+        info = replace(info, config={**info.config, "judge": panel.described(wanted)})
         if wanted.asks:
-            file = journal.AppendFile(folder / panel.JUDGEMENTS, notice)
+            file = AppendFile(folder / JUDGEMENTS, notice)
             open_things.enter_context(closing(file))
-    record["benchmark"]["metrics"] = panel.metrics_with(wanted, benchmark.metrics)
-    record["judge"] = panel.facts(wanted)
+    metrics = panel.metrics_with(wanted, benchmark.metrics)
+    info = replace(
+        info,
+        benchmark=replace(info.benchmark, metrics=metrics),
+        judge=panel.info_of(wanted),
+    )
     judges = panel.panel_of(wanted, benchmark.metrics, folder, file, notice, workers)
     if judges is not None:
         open_things.enter_context(closing(judges))
-    return judges, file is not None
+    return info, judges, file is not None
 
 
 def recorded_judge(folder: Path) -> dict[str, Any] | None:
@@ -112,30 +144,30 @@ def recorded_judge(folder: Path) -> dict[str, Any] | None:
     Raises:
         DataError: The folder holds no run.
     """
-    judge: dict[str, Any] | None = journal.read_run(folder)["config"].get("judge")
+    judge: dict[str, Any] | None = read_run(folder).config.get("judge")
     return judge
 
 
 def _scored(
     benchmark: Benchmark,
     keep: Callable[[str], str],
-    judges: Panel | None,
-    prediction: Mapping[str, Any],
+    judges: JudgePanel | None,
+    prediction: Prediction,
 ) -> bytes:
-    sample, (_, repeat) = sample_of(prediction), journal.key(prediction)
-    reply = reply_of(prediction)
-    return journal.encode(score_record(benchmark, sample, repeat, reply, keep, judges))
+    sample = sample_of(prediction)
+    score = score_of(benchmark, sample, prediction.repeat, prediction.reply, keep, judges)
+    return encode(score)
 
 
 def _lines(
     folder: Path,
-    score: Callable[[Mapping[str, Any]], bytes],
+    score: Callable[[Prediction], bytes],
     workers: int,
-    judges: Panel | None,
+    judges: JudgePanel | None,
 ) -> Iterator[bytes]:
     """The score lines of all replies, in the order in which their samples first ended."""
-    path = folder / journal.PREDICTIONS
-    with closing(journal.LastRecords(path, journal.key, replied)) as replies:
+    replies = LastRecords(folder / PREDICTIONS, Prediction, Prediction.replied_in)
+    with closing(replies):
         if workers:
             yield from _at_once(score, replies, workers, judges)
         else:
@@ -143,15 +175,15 @@ def _lines(
 
 
 def _at_once(
-    score: Callable[[Mapping[str, Any]], bytes],
-    replies: journal.LastRecords[journal.Key],
+    score: Callable[[Prediction], bytes],
+    replies: LastRecords[Prediction],
     workers: int,
-    judges: Panel | None,
+    judges: JudgePanel | None,
 ) -> Iterator[bytes]:
     """The lines in order, judged by several workers; verdicts outlive an interruption."""
     from concurrent.futures import Future, ThreadPoolExecutor
 
-    def one(key: journal.Key) -> bytes:
+    def one(key: Key) -> bytes:
         return score(replies[key])
 
     pool = ThreadPoolExecutor(workers)

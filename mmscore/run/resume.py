@@ -8,23 +8,15 @@ paid for is thrown away; a reply whose request is asked again later is moved bac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mmscore.run.record import replied
-from mmscore.store.journal import (
-    PREDICTIONS,
-    SCORES,
-    AppendFile,
-    Key,
-    RecordReader,
-    encode,
-    key,
-    placed_records,
-)
+from mmscore.store.info import RunInfo
+from mmscore.store.journal import PREDICTIONS, SCORES, AppendFile, RecordReader, encode, placed
+from mmscore.store.records import Key, Prediction, Score
 
 REPLACED = "replaced.jsonl"
 
@@ -40,18 +32,15 @@ Place = tuple[str, int]
 """A file of the run's folder, and the byte where a line begins."""
 
 
-def asks_the_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether two records of a run (`run.json`) stand for the same requests, media apart."""
+def asks_the_same(before: RunInfo, now: RunInfo) -> bool:
+    """Whether two runs' records stand for the same requests, media apart."""
     return _questions(before) == _questions(now)
 
 
-def _questions(record: Mapping[str, Any]) -> list[Any]:
-    config, prints = record["config"], record["fingerprints"]
-    return [
-        {name: value for name, value in config.items() if name not in ASKS_THE_SAME},
-        [prints.get("data"), prints.get("prompt")],
-        [record.get(name) for name in ("planned", "repeats", "shard")],
-    ]
+def _questions(info: RunInfo) -> tuple[Any, ...]:
+    config = {name: value for name, value in info.config.items() if name not in ASKS_THE_SAME}
+    prints = info.fingerprints
+    return config, prints.data, prints.prompt, info.planned, info.repeats, info.shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +81,9 @@ def bring_in_line(
     stored: set[tuple[Key, str | None]] = set()
     for name in (REPLACED, PREDICTIONS):
         if (folder / name).exists():
-            for at, record in placed_records(folder / name):
-                if replied(record):
-                    reply = key(record), record.get("request")
+            for at, prediction in placed(folder / name, Prediction):
+                if prediction.replied:
+                    reply = prediction.key, prediction.request
                     found[reply] = (name, at)
                     if name == REPLACED:
                         stored.add(reply)
@@ -109,7 +98,7 @@ def bring_in_line(
     away = [(reply, at) for reply, (name, at) in found.items() if name == PREDICTIONS]
     with ExitStack() as readers:
         read = {
-            name: readers.enter_context(closing(RecordReader(folder / name))).at
+            name: readers.enter_context(closing(RecordReader(folder / name, Prediction))).at
             for name in (REPLACED, PREDICTIONS)
         }
         if away:
@@ -118,9 +107,9 @@ def bring_in_line(
                     if reply not in stored:
                         replaced.append(read[PREDICTIONS](at))
         predictions.rewrite(
-            encode({**read[name](at), "index": index}) for index, (name, at) in ours
+            encode(replace(read[name](at), index=index)) for index, (name, at) in ours
         )
     scores.rewrite(
-        encode(record) for _, record in placed_records(folder / SCORES) if key(record) in kept
+        encode(score) for _, score in placed(folder / SCORES, Score) if score.key in kept
     )
     return Moved(len(away), len(ours) - len(kept))

@@ -10,59 +10,63 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.config.judge import JudgeConfig
+from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
 from mmscore.error_text import without_secrets
 from mmscore.plan.plan import Plan
 from mmscore.scoring import reply_filters
 from mmscore.scoring.judge import panel
-from mmscore.store import journal
+from mmscore.store.info import SCHEMA, BenchmarkInfo, Fingerprints, RunInfo
+from mmscore.store.run_folder import read_run
 from mmscore.version import versions
 
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
-    "fresh",
+    *("fresh", "services", "price", "max_cost", "max_tokens_total", "max_time", "cache_replies"),
     *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
 }
 """Task fields that are no part of what a run measured, or are secret."""
 
 
-def run_record(plan: Plan, place: str | None, folder: Path) -> dict[str, Any]:
+def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
     """What `run.json` says when a run begins; `place` is the endpoint's, None where there is none.
 
     Raises:
         DataError: The run to go on with is damaged.
     """
     task, benchmark = plan.task, plan.benchmark
-    before = journal.read_run(folder) if task.resume else {}
-    return {
-        "schema_version": 1,
-        "benchmark": {
-            "name": benchmark.name,
-            "title": benchmark.title,
-            "metrics": panel.metrics_with(plan.judge, benchmark.metrics),
-            "subsets": dict(benchmark.subsets),
-            "groups": list(benchmark.groups),
-            **({"file": str(benchmark.file)} if benchmark.file else {}),
-        },
-        "model": task.model_id or task.model,
-        "endpoint": place,
-        "config": stored_config(task, plan.judge),
-        "versions": versions(),
-        "fingerprints": {
-            "data": plan.files.fingerprint(),
-            "prompt": _prompt_fingerprint(plan),
-            "scorer": reply_filters.scorer_id(
-                benchmark.scorer, task.dataset_args.get(benchmark.name, {}).get("filters")
-            ),
-        },
-        "planned": plan.planned,
-        "repeats": task.repeats,
-        "shard": task.shard,
-        "started": before.get("started") or now(),
-        "finished": None,
-        "seconds": float(before.get("seconds") or 0.0),
-        "stopped": "not finished",
-        "judge": panel.facts(plan.judge),
-    }
+    before = read_run(folder) if task.resume else None
+    filters = task.dataset_args.get(benchmark.name, {}).get("filters")
+    price = price_of(task.price, task.model)
+    return RunInfo(
+        schema_version=SCHEMA,
+        benchmark=BenchmarkInfo(
+            name=benchmark.name,
+            title=benchmark.title,
+            metrics=panel.metrics_with(plan.judge, benchmark.metrics),
+            subsets=benchmark.subsets,
+            groups=benchmark.groups,
+            file=str(benchmark.file) if benchmark.file else None,
+        ),
+        model=task.model_id or task.model,
+        endpoint=place,
+        config=stored_config(task, plan.judge),
+        versions=versions(),
+        fingerprints=Fingerprints(
+            data=plan.files.fingerprint(),
+            prompt=_prompt_fingerprint(plan),
+            scorer=reply_filters.scorer_id(benchmark.scorer, filters),
+        ),
+        price=price,
+        planned=plan.planned,
+        repeats=task.repeats,
+        shard=task.shard,
+        started=(before and before.started) or now(),
+        finished=None,
+        seconds=before.seconds if before else 0.0,
+        stopped="not finished",
+        reused=before.reused if before else 0,
+        judge=panel.info_of(plan.judge),
+    )
 
 
 def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:

@@ -9,21 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
-from mmscore.errors import ConfigError, DataError, StorageError
+from mmscore.errors import BudgetError, ConfigError, DataError, StorageError
 from mmscore.model.client import Client
 from mmscore.model.endpoint import attacher, body_options, service
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.plan import Plan, plans
 from mmscore.report.result import Result, reported
+from mmscore.run.budget import Budget, Limits
 from mmscore.run.interrupts import counted
-from mmscore.run.loop import Asking, Earlier, Run
-from mmscore.run.record import replied
+from mmscore.run.kept_replies import KeptReplies
+from mmscore.run.loop import Earlier, RunJob, RunLoop
 from mmscore.run.resume import REPLACED, asks_the_same, bring_in_line
-from mmscore.run.run_info import now, run_record
+from mmscore.run.run_info import now, run_info
+from mmscore.run.services import each_service, result_name
 from mmscore.scoring.judge import panel
-from mmscore.store import journal
+from mmscore.store.info import RunInfo
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile, LastRecords
+from mmscore.store.records import Key, Prediction, Score
+from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run
 
 WARNINGS_TOLD = 5
 """How many warnings about records are told before the rest is counted."""
@@ -49,8 +55,9 @@ def run_task(
         StorageError: The run's folder cannot be written.
         KeyboardInterrupt: Stopped by the user; what was answered is kept and reported.
     """
-    task = as_task(task_cfg)
-    return {plan.benchmark.name: ask(plan, events) for plan in [*plans(task, events)]}
+    every = each_service(as_task(task_cfg))
+    found = [plan for task in every for plan in plans(task, events)]
+    return {result_name(plan, len(every)): ask(plan, events) for plan in found}
 
 
 def as_task(task_cfg: TaskConfig | Mapping[str, Any] | str | os.PathLike[str]) -> TaskConfig:
@@ -86,20 +93,20 @@ def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
         open_things.enter_context(closing(plan.files))
-        record = run_record(plan, client.place, folder)
-        asking = _asking(plan, client, folder, record, open_things, events)
-        journal.write_json(folder / journal.RUN, record)
-        events.start(plan.benchmark, record["planned"], folder)
+        info = run_info(plan, client.place, folder)
+        asking = _job(plan, client, folder, info, open_things, events)
+        write_run(folder, info)
+        events.start(plan.benchmark, info.planned, folder)
         for warning in plan.survey.warnings[:WARNINGS_TOLD]:
             events.notice(warning)
         if len(plan.survey.warnings) > WARNINGS_TOLD:
             events.notice(f"and {len(plan.survey.warnings) - WARNINGS_TOLD} more such warnings")
         if plan.judge.models and not plan.judge.asks:
             events.notice(f"no judge is asked: strategy `{plan.judge.strategy}` scores by rule")
-        run = Run(
+        run = RunLoop(
             asking,
             plan.items(),
-            sum(record["planned"].values()),
+            sum(info.planned.values()),
             events.progress,
             events.notice,
         )
@@ -111,39 +118,48 @@ def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
             run.run(until_reported.enter_context(counted()))
         except BaseException as error:
             stopped = error
-    record["seconds"] = round(record["seconds"] + run.progress.seconds, 3)
-    record["finished"] = None if stopped else now()
-    record["stopped"] = (str(stopped) or type(stopped).__name__) if stopped else None
-    return _close(folder, record, stopped)
+    info = replace(
+        info,
+        seconds=round(info.seconds + run.progress.seconds, 3),
+        finished=None if stopped else now(),
+        stopped=(str(stopped) or type(stopped).__name__) if stopped else None,
+        reused=info.reused + run.reused,
+    )
+    return _close(folder, info, stopped, events)
 
 
-def _close(folder: Path, record: Mapping[str, Any], stopped: BaseException | None) -> Result:
-    """Write the run's record and report; what stopped the run is raised after that."""
+def _close(folder: Path, info: RunInfo, stopped: BaseException | None, events: Events) -> Result:
+    """Write the run's record and report; what stopped the run is raised after that.
+
+    A budget that is used up ends a run as it was meant to: its report is the result.
+    """
     try:
-        journal.write_json(folder / journal.RUN, record)
+        write_run(folder, info)
         result = reported(folder)
     except StorageError:
         if stopped is None:
             raise
-    if stopped is not None:
+    if isinstance(stopped, BudgetError):
+        events.notice(f"{stopped.message}; {stopped.hint}")
+    elif stopped is not None:
         stopped.add_note(f"run folder: {folder}")
         raise stopped
     return result
 
 
-def _asking(
+def _job(
     plan: Plan,
     client: Client,
     folder: Path,
-    record: Mapping[str, Any],
+    info: RunInfo,
     open_things: ExitStack,
     events: Events,
-) -> Asking:
-    def journal_of(name: str) -> journal.AppendFile:
-        return open_things.enter_context(closing(journal.AppendFile(folder / name, events.notice)))
+) -> RunJob:
+    def journal_of(name: str) -> AppendFile:
+        return open_things.enter_context(closing(AppendFile(folder / name, events.notice)))
 
-    predictions, scores = journal_of(journal.PREDICTIONS), journal_of(journal.SCORES)
-    said = journal_of(panel.JUDGEMENTS) if plan.judge.asks else None
+    predictions, scores = journal_of(PREDICTIONS), journal_of(SCORES)
+    said = journal_of(JUDGEMENTS) if plan.judge.asks else None
     judges = panel.panel_of(
         plan.judge, plan.benchmark.metrics, folder, said, events.notice, plan.task.eval_batch_size
     )
@@ -155,7 +171,7 @@ def _asking(
         plan.files.close()
         media.stop()
 
-    asking = Asking(
+    asking = RunJob(
         benchmark=plan.benchmark,
         client=client,
         options=body_options(plan.task),
@@ -166,17 +182,30 @@ def _asking(
         concurrency=plan.task.eval_batch_size,
         judges=judges,
         drop_downloads=drop_downloads,
+        budget=_budget(plan.task),
+        kept_replies=_kept_replies(plan.task, client),
     )
-    if plan.task.resume and not asks_the_same(journal.read_run(folder), record):
+    if plan.task.resume and not asks_the_same(read_run(folder), info):
         _sort_replies(plan, asking, folder, events)
     earlier = _earlier(folder, open_things, rescore=plan.task.rerun_review)
     return replace(asking, earlier=earlier)
 
 
-def _sort_replies(plan: Plan, asking: Asking, folder: Path, events: Events) -> None:
+def _budget(task: TaskConfig) -> Budget | None:
+    limits = Limits(task.max_tokens_total, task.max_cost, task.max_time)
+    return None if limits == Limits() else Budget(limits, price_of(task.price, task.model))
+
+
+def _kept_replies(task: TaskConfig, client: Client) -> KeptReplies | None:
+    if task.cache_replies is None:
+        return None
+    return KeptReplies(Path(task.cache_replies).expanduser(), client.place)
+
+
+def _sort_replies(plan: Plan, asking: RunJob, folder: Path, events: Events) -> None:
     """Move away what earlier replies do not belong to the run as it is now, and say so."""
 
-    def asked(known: frozenset[journal.Key]) -> Iterator[tuple[int, journal.Key, str | None]]:
+    def asked(known: frozenset[Key]) -> Iterator[tuple[int, Key, str | None]]:
         for index, sample, repeat in plan.items():
             if (sample.id, repeat) in known and sample.problem is None:
                 with suppress(DataError):  # told when the sample's turn comes
@@ -199,8 +228,8 @@ def run_folder(plan: Plan) -> Path:
         return Path(task.resume)
     own = _own_folder(plan)
     if own is not None:
-        return journal.use_folder(own)
-    return journal.new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
+        return use_folder(own)
+    return new_folder(Path(task.work_dir), task.name or plan.benchmark.name)
 
 
 def _placed(plan: Plan, events: Events) -> tuple[Plan, Path]:
@@ -214,18 +243,18 @@ def _placed(plan: Plan, events: Events) -> tuple[Plan, Path]:
         DataError: The run in it is damaged.
     """
     folder = _own_folder(plan)
-    if folder is None or plan.task.fresh or not (folder / journal.RUN).exists():
+    if folder is None or plan.task.fresh or not (folder / RUN).exists():
         return plan, run_folder(plan)
     going_on = replace(plan, task=replace(plan.task, resume=str(folder)))
-    before, now = journal.read_run(folder), run_record(going_on, None, folder)
+    before, going = read_run(folder), run_info(going_on, None, folder)
     unlike = [
         what
         for what, alike in (
-            ("benchmark", before["benchmark"].get("name") == plan.benchmark.name),
-            ("model", before.get("model") == now["model"]),
-            ("shard", before.get("shard") == now["shard"]),
-            ("data", before["fingerprints"].get("data") == now["fingerprints"]["data"]),
-            ("options", asks_the_same(before, now)),
+            ("benchmark", before.benchmark.name == plan.benchmark.name),
+            ("model", before.model == going.model),
+            ("shard", before.shard == going.shard),
+            ("data", before.fingerprints.data == going.fingerprints.data),
+            ("options", asks_the_same(before, going)),
         )
         if not alike
     ]
@@ -248,11 +277,11 @@ def _own_folder(plan: Plan) -> Path | None:
 
 
 def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
-    predictions = journal.LastRecords(folder / journal.PREDICTIONS, journal.key, replied)
+    predictions = LastRecords(folder / PREDICTIONS, Prediction, Prediction.replied_in)
     open_things.enter_context(closing(predictions))
     if rescore:
         return Earlier(predictions)
-    scores = journal.LastRecords(folder / journal.SCORES, journal.key)
+    scores = LastRecords(folder / SCORES, Score)
     return Earlier(predictions, open_things.enter_context(closing(scores)))
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from mmscore.config.task import TaskConfig
 from mmscore.dataset.media.image import thumbnail
@@ -21,7 +20,8 @@ from mmscore.model.request import media_of
 from mmscore.plan.benchmark_options import name_in
 from mmscore.plan.plan import plan
 from mmscore.report import PageImages, Run
-from mmscore.report.page.samples import worst_first
+from mmscore.report.page.samples import fell_short
+from mmscore.store.records import SentMedium
 from mmscore.types import Source
 
 SIDE = 768
@@ -39,7 +39,7 @@ _AT_ONCE = 32
 _WORKERS = 4
 """Threads that read and encode; Pillow lets others run meanwhile."""
 
-Wanted = dict[str, Mapping[str, Any]]
+Wanted = dict[str, SentMedium]
 """Place of an image, as the journal names it -> what the journal says of it."""
 
 
@@ -70,24 +70,22 @@ def thumbnails(of: Run, side: int = SIDE) -> PageImages:
 def _wanted(of: Run, left_out: Counter[tuple[str, str]]) -> tuple[Wanted, Wanted]:
     """The images of samples that fell short, and those of others alone; each image once."""
     primary = next(iter(of.metrics), "")
-    short = [line for line in of.lines if (line.value(primary) or 0.0) < 1.0]
-    wanted: Wanted = {}
-    few: set[str] = set()
-    lines = worst_first(of.lines, lambda line: (line.value(primary) or 0.0) < 1.0)
-    for number, (prediction, _) in enumerate(of.whole(lines)):
-        for note in prediction.get("media") or ():
-            if str(note.get("mime", "")).startswith("image/") or note.get("url"):
-                wanted.setdefault(str(note.get("place")), note)
-                if number < len(short):
-                    few.add(str(note.get("place")))
-    for place in [place for place, note in wanted.items() if note.get("url")]:
-        del wanted[place]
-        left_out["url", ""] += 1
-    left_out["room", ""] += max(0, len(wanted) - MOST)
-    chosen = list(islice(wanted.items(), MOST))
+    worse: Wanted = {}
+    others: Wanted = {}
+    by_url: set[str] = set()
+    for line, (prediction, _) in zip(of.lines, of.whole(), strict=True):
+        wanted = worse if fell_short(line, primary) else others
+        for medium in prediction.media:
+            if medium.url:
+                by_url.add(medium.place)
+            elif (medium.mime or "").startswith("image/"):
+                wanted.setdefault(medium.place, medium)
+    others = {place: medium for place, medium in others.items() if place not in worse}
+    left_out["url", ""] += len(by_url)
+    left_out["room", ""] += max(0, len(worse) + len(others) - MOST)
     return (
-        {place: note for place, note in chosen if place in few},
-        {place: note for place, note in chosen if place not in few},
+        dict(islice(worse.items(), MOST)),
+        dict(islice(others.items(), max(0, MOST - len(worse)))),
     )
 
 
@@ -118,7 +116,7 @@ def _sources(of: Run, wanted: Mapping[str, object]) -> Iterator[Source]:
     if not wanted:
         return
     name = name_in(of.info)
-    task = TaskConfig.from_dict({**(of.info.get("config") or {}), "datasets": [name]})
+    task = TaskConfig.from_dict({**of.info.config, "datasets": [name]})
     seen: set[str] = set()
     for sample in plan(replace(task, offline=True, skip_bad_media=True), name).samples():
         for medium in media_of(sample.messages):
@@ -128,14 +126,13 @@ def _sources(of: Run, wanted: Mapping[str, object]) -> Iterator[Source]:
                 yield source
 
 
-def _thumbnail(source: Source, note: Mapping[str, Any], side: int) -> str:
+def _thumbnail(source: Source, sent: SentMedium, side: int) -> str:
     """The `data:` URI, or the word for why there is none."""
     try:
         data = source.read()
     except (MmscoreError, OSError):
         return "gone"
-    as_sent = not note.get("notes")
-    if as_sent and hashlib.sha256(data).hexdigest() != note.get("sha256"):
+    if not sent.notes and hashlib.sha256(data).hexdigest() != sent.sha256:
         return "changed"
     try:
         return thumbnail(data, side, name=source.name).decode("ascii")

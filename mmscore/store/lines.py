@@ -5,16 +5,15 @@ Questions, replies and reasoning stay on the disk; `Line.at` says where.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from sys import intern
 from typing import Any
 
-from mmscore.errors import DataError
-from mmscore.store.journal import Key, placed_records
+from mmscore.store.journal import placed
+from mmscore.store.records import JudgeSummary, Key, Prediction, Score
 from mmscore.types import FAILED
 
 MISSING = "(none)"
@@ -22,7 +21,7 @@ MISSING = "(none)"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgeCounts:
     """What the judges did about one reply.
 
     Attributes:
@@ -47,7 +46,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ScoreLine:
     """The score line of a reply.
 
     Attributes:
@@ -59,7 +58,7 @@ class Score:
 
     names: tuple[str, ...]
     values: tuple[float, ...]
-    judged: Judged | None
+    judged: JudgeCounts | None
     at: int
 
 
@@ -100,7 +99,7 @@ class Line:
     error: str | None
     changed: bool
     at: int
-    score: Score | None = None
+    score: ScoreLine | None = None
 
     @property
     def key(self) -> Key:
@@ -151,14 +150,13 @@ def read_lines(predictions: Path, scores: Path, groups: Sequence[str]) -> tuple[
     """
     shared = _Shared()
     samples: dict[int, dict[str, Line]] = {}  # repeat -> id -> line: a key a sample costs more
-    for at, record in _records(predictions):
-        line = _line(record, at, groups, shared)
+    for at, prediction in placed(predictions, Prediction) if predictions.exists() else ():
+        line = _line(prediction, at, groups, shared)
         samples.setdefault(line.repeat, {})[line.id] = line
-    for at, record in _records(scores):
-        found = samples.get(record.get("repeat", 0), {}).get(record["id"])
-        score = _score(record, at, shared)
+    for at, score in placed(scores, Score) if scores.exists() else ():
+        found = samples.get(score.repeat, {}).get(score.id)
         if found is not None and not found.failed:
-            found.score = score
+            found.score = _score(score, at, shared)
     lines = [line for part in samples.values() for line in part.values()]
     samples.clear()
     lines.sort(key=attrgetter("index", "repeat", "id"))
@@ -169,10 +167,6 @@ def metric_names(lines: Iterable[Line]) -> tuple[str, ...]:
     """The metrics that samples have, as first seen in the order of the data set."""
     different = dict.fromkeys(line.score.names for line in lines if line.score is not None)
     return tuple(dict.fromkeys(name for names in different for name in names))
-
-
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    return placed_records(path) if path.exists() else iter(())
 
 
 class _Shared:
@@ -193,57 +187,42 @@ class _Shared:
         return value
 
 
-def _line(record: Mapping[str, Any], at: int, groups: Sequence[str], shared: _Shared) -> Line:
-    usage = record.get("usage") or {}
-    metadata = record.get("metadata") or {}
-    error = record.get("error")
+def _line(of: Prediction, at: int, groups: Sequence[str], shared: _Shared) -> Line:
     return Line(
-        id=record["id"],
-        repeat=record.get("repeat", 0),
-        index=record.get("index", 0),
-        subset=intern(str(record.get("subset", ""))),
-        status=intern(str(record.get("status", "error"))),
-        groups=shared(tuple([tuple(labels_of(metadata.get(name))) for name in groups])),
-        prompt_tokens=usage.get("prompt_tokens"),
-        completion_tokens=usage.get("completion_tokens"),
-        seconds=record.get("seconds"),
-        first_token_seconds=record.get("first_token_seconds"),
-        attempts=int(record.get("attempts") or 0),
-        error=intern(str(error)) if error else None,
-        changed=any(medium.get("notes") for medium in record.get("media") or ()),
+        id=of.id,
+        repeat=of.repeat,
+        index=of.index,
+        subset=intern(of.subset),
+        status=intern(of.status),
+        groups=shared(tuple([tuple(labels_of(of.metadata.get(name))) for name in groups])),
+        prompt_tokens=of.usage.prompt_tokens,
+        completion_tokens=of.usage.completion_tokens,
+        seconds=of.seconds,
+        first_token_seconds=of.first_token_seconds,
+        attempts=of.attempts,
+        error=intern(of.error) if of.error else None,
+        changed=any(medium.notes for medium in of.media),
         at=at,
     )
 
 
-def _score(record: Mapping[str, Any], at: int, shared: _Shared) -> Score:
-    metrics = record.get("metrics") or {}
-    judge = record.get("judge")
-    return Score(
-        names=shared(tuple(metrics)),
-        values=shared(tuple([_number(value, record) for value in metrics.values()])),
-        judged=_judged(judge, shared) if isinstance(judge, dict) else None,
+def _score(of: Score, at: int, shared: _Shared) -> ScoreLine:
+    return ScoreLine(
+        names=shared(tuple(of.metrics)),
+        values=shared(tuple(map(float, of.metrics.values()))),
+        judged=None if of.judge is None else _judged(of.judge, shared),
         at=at,
     )
 
 
-def _number(value: object, record: Mapping[str, Any]) -> float:
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
-    place = f"scores.jsonl, sample `{record['id']}`"
-    raise DataError(f"{place}: found the score {value!r}, expected a finite number")
-
-
-def _judged(judge: Mapping[str, Any], shared: _Shared) -> Judged:
-    verdicts = judge.get("verdicts") or ()
-    usage = judge.get("usage") or {}
-    error = judge.get("error")
-    return Judged(
-        error=intern(str(error)) if error else None,
-        complete=bool(judge.get("complete", True)),
-        given=shared(tuple([one["judge"] for one in verdicts if not one["error"]])),
-        refused=shared(tuple([str(one["kind"]) for one in verdicts if one["error"]])),
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
-        requests=int(judge.get("requests") or 0),
-        seconds=float(judge.get("seconds") or 0.0),
+def _judged(judge: JudgeSummary, shared: _Shared) -> JudgeCounts:
+    return JudgeCounts(
+        error=intern(judge.error) if judge.error else None,
+        complete=judge.complete,
+        given=shared(tuple([vote.judge for vote in judge.verdicts if not vote.error])),
+        refused=shared(tuple([str(vote.kind) for vote in judge.verdicts if vote.error])),
+        prompt_tokens=judge.usage.prompt_tokens or 0,
+        completion_tokens=judge.usage.completion_tokens or 0,
+        requests=judge.requests,
+        seconds=judge.seconds,
     )

@@ -1,19 +1,28 @@
-"""A run's folder as values, whatever state the run was left in."""
+"""A run's folder: made, opened, and read as values, whatever state the run was left in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmscore.errors import DataError
-from mmscore.store.journal import PREDICTIONS, SCORES, RecordReader, read_run
+from mmscore.disk import storage_error, words, write_whole
+from mmscore.errors import DataError, StorageError
+from mmscore.store.info import BenchmarkInfo, NewerRecordError, RunInfo
+from mmscore.store.journal import PREDICTIONS, SCORES, RecordReader, json_object
 from mmscore.store.lines import Line, metric_names, read_lines
+from mmscore.store.records import Prediction, Score
+from mmscore.store.spelling import RecordError
 
-Whole = tuple[dict[str, Any], dict[str, Any]]
-"""The prediction record of a sample and its score record, which is empty where there is none."""
+RUN = "run.json"
+
+Whole = tuple[Prediction, Score | None]
+"""The prediction of a sample and its score, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +36,13 @@ class Run:
     """
 
     directory: Path
-    info: Mapping[str, Any]
+    info: RunInfo
     lines: tuple[Line, ...]
 
     @property
-    def benchmark(self) -> Mapping[str, Any]:
+    def benchmark(self) -> BenchmarkInfo:
         """What `run.json` says of the benchmark."""
-        found: Mapping[str, Any] = self.info["benchmark"]
-        return found
+        return self.info.benchmark
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -51,13 +59,13 @@ class Run:
             DataError: The folder has changed since it was loaded.
         """
         with (
-            closing(RecordReader(self.directory / PREDICTIONS)) as predictions,
-            closing(RecordReader(self.directory / SCORES)) as scores,
+            closing(RecordReader(self.directory / PREDICTIONS, Prediction)) as predictions,
+            closing(RecordReader(self.directory / SCORES, Score)) as scores,
         ):
             for line in self.lines if lines is None else lines:
                 prediction = predictions.at(line.at)
-                score = scores.at(line.score.at) if line.score is not None else {}
-                if prediction["id"] != line.id or score.get("id", line.id) != line.id:
+                score = scores.at(line.score.at) if line.score is not None else None
+                if prediction.id != line.id or (score is not None and score.id != line.id):
                     raise DataError(f"`{self.directory}` has changed while it was read")
                 yield prediction, score
 
@@ -72,5 +80,98 @@ def load(directory: Path) -> Run:
         DataError: The folder is no run's folder, or a line inside a file is damaged.
     """
     info = read_run(directory)
-    groups = info["benchmark"].get("groups") or ()
-    return Run(directory, info, read_lines(directory / PREDICTIONS, directory / SCORES, groups))
+    lines = read_lines(directory / PREDICTIONS, directory / SCORES, info.benchmark.groups)
+    return Run(directory, info, lines)
+
+
+# --- run.json ------------------------------------------------------------------------------------
+
+_HINT = "give the folder that a run wrote, the one with run.json in it"
+
+
+def read_run(folder: Path) -> RunInfo:
+    """What a run's folder says of the run.
+
+    Raises:
+        DataError: The folder is none of a run, or its `run.json` is damaged or of a newer mmscore.
+    """
+    path = folder / RUN
+    if not path.is_file():
+        raise DataError(f"`{folder}` is no run's folder: there is no {RUN}", hint=_HINT)
+    try:
+        return RunInfo.from_json(_json_in(path))
+    except NewerRecordError as error:
+        raise DataError(
+            f"`{path}` {error}",
+            hint="a newer mmscore wrote it; upgrade with `pip install -U mmscore`",
+        ) from None
+    except RecordError as error:
+        raise DataError(f"`{path}` is no record of a run: it {error}", hint=_HINT) from None
+
+
+def _json_in(path: Path) -> dict[str, Any]:
+    try:
+        return json_object(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"cannot read `{path}`: {words(error)}", hint=_HINT) from None
+    except ValueError as error:
+        raise DataError(f"`{path}` {error}") from None
+
+
+def write_run(folder: Path, info: RunInfo) -> None:
+    """Write `run.json`; a reader sees the old one or the new one.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    write_whole(folder / RUN, [json.dumps(info.to_json(), ensure_ascii=False, indent=2) + "\n"])
+
+
+# --- a folder for a run --------------------------------------------------------------------------
+
+
+def new_folder(work_dir: Path, name: str) -> Path:
+    """Make `work_dir/<time>-<name>`, with a number behind where that is taken.
+
+    Raises:
+        StorageError: It cannot be made.
+    """
+    stem = time.strftime("%Y%m%d_%H%M%S-") + safe_name(name)
+    try:
+        work_dir.mkdir(parents=True, exist_ok=True)
+        for number in range(1, 10_000):
+            folder = work_dir / (stem if number == 1 else f"{stem}-{number}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            return folder
+    except OSError as error:
+        raise storage_error(work_dir, error) from None
+    raise StorageError(f"`{work_dir}` holds ten thousand runs named `{stem}`")
+
+
+def use_folder(folder: Path) -> Path:
+    """Make `folder` for a new run.
+
+    Raises:
+        StorageError: It cannot be made or already holds a run.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(folder, error) from None
+    # A run that was stopped before its first record left an empty file, which is nothing to keep.
+    predictions = folder / PREDICTIONS
+    if (folder / RUN).exists() or (predictions.exists() and predictions.stat().st_size):
+        raise StorageError(
+            f"`{folder}` already holds a run",
+            hint=f"go on with it: --resume {folder}; or give another folder with --out",
+        )
+    return folder
+
+
+def safe_name(name: str) -> str:
+    """`name` as a short folder name that every file system takes."""
+    plain = re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "run"
+    return plain if len(plain.encode()) <= 80 else plain.encode()[:80].decode(errors="ignore")

@@ -1,435 +1,321 @@
-"""HTTP with deadlines: the one place that opens connections.
+"""HTTP exchanges with one place: the one door through which anything leaves this machine.
 
-The hot path is `http.client`: the same keep-alive connection serves one request after the other,
-and nothing is copied or parsed twice. What it lacks is here: a total deadline that holds for
-headers, bodies and streams alike, proxies, and errors that say whether a new attempt can help.
-`tests/bench/transport.py` measures it beside urllib3 and requests.
+A kept-alive connection serves one request after the other, and nothing is copied or parsed twice.
+Deadlines, proxies and certificates are the same for the endpoint, a judge, media and hubs.
+`tests/bench/transport.py` measures it beside http.client, urllib3 and requests.
 """
 
 from __future__ import annotations
 
-import base64
-import http.client
-import ipaddress
 import os
+import re
 import socket
-import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
-from urllib.parse import SplitResult, quote, unquote, urlsplit
+from http import HTTPStatus
 
-from mmscore.error_text import without_secrets
 from mmscore.errors import ConfigError
+from mmscore.web.errors import TransportError
+from mmscore.web.response import Response, Source, odd, read_response
+from mmscore.web.tls import secured, trusted
+from mmscore.web.urls import Proxy, Url, address_of, is_public, proxy_for
+from mmscore.web.wire import CONNECT_TIMEOUT, Address, Deadline, Wire, connect, resolve
 
-CONNECT_TIMEOUT = 10.0
-"""Seconds in which a TCP and TLS connection must stand."""
+ANSWER_LIMIT = 8 * 1024 * 1024
+"""The longest answer that is read unless who asks expects more, in bytes."""
 
-BODY_LIMIT = 64 * 1024 * 1024
-"""The longest answer that is read; an endless one must not fill the memory."""
+NAMES_HOLD = 60.0
+"""Seconds for which the addresses of a name are used again."""
 
-_WATCH_INTERVAL = 0.1
-_PIECES_AT_ONCE = 64
-"""Fewer than any system's limit for one `sendmsg`."""
+RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""What a server or proxy answers that may answer better later."""
 
+_LINGER = 0.25
+_LINGER_BYTES = 4096
+"""How long, and for how much, the end of an answer is waited for that has said all that matters."""
 
-class TransportError(Exception):
-    """No complete answer came back.
-
-    Attributes:
-        kind: `connect`, `timeout`, `reset`, `idle` (a kept-alive connection went stale),
-            `truncated`, `tls`, `too-large` or `aborted`.
-        retriable: Whether asking again is safe and may help.
-    """
-
-    def __init__(self, kind: str, message: str, *, retriable: bool = True) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.retriable = retriable
-
-
-@dataclass(frozen=True, slots=True)
-class Url:
-    """A URL taken apart once, with the proxy that leads to it."""
-
-    text: str
-    secure: bool
-    host: str
-    port: int
-    target: str
-    proxy: SplitResult | None
-
-    @property
-    def place(self) -> str:
-        """`host:port`, as errors and reports show it."""
-        return f"{self._bracketed}:{self.port}"
-
-    @property
-    def authority(self) -> str:
-        """What the Host header says: the host in ASCII, the port where it is not the usual one."""
-        host = self._bracketed.encode("idna").decode()
-        return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
-
-    @property
-    def _bracketed(self) -> str:
-        return f"[{self.host}]" if ":" in self.host else self.host
-
-
-def parse_url(text: str) -> Url:
-    """Return `text` taken apart, with what a request line cannot carry percent-encoded.
-
-    Raises:
-        ConfigError: It is no http(s) URL.
-    """
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-        (parts.hostname or "").encode("idna")
-    except ValueError as error:
-        raise ConfigError(f"`{without_secrets(text)}` is no URL: {error}") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(
-            f"`{without_secrets(text)}` is no http(s) URL",
-            hint="give it like `http://127.0.0.1:8000/v1`",
-        )
-    secure = parts.scheme == "https"
-    target = quote(parts.path or "/", safe=_SENT_AS_IT_IS)
-    if parts.query:
-        target += "?" + quote(parts.query, safe=_SENT_AS_IT_IS)
-    return Url(
-        text=f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{target}",
-        secure=secure,
-        host=parts.hostname,
-        port=port or (443 if secure else 80),
-        target=target,
-        proxy=_proxy_for(text, parts.scheme, parts.hostname),
-    )
-
-
-_SENT_AS_IT_IS = "%!#$&'()*+,/:;=?@[]~"
-"""RFC 3986's own characters; with `%` among them, what is encoded already stays as it is."""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine, which no proxy may stand before."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _proxy_for(url: str, scheme: str, host: str) -> SplitResult | None:
-    names = (f"{scheme}_proxy", "all_proxy")
-    value = next(
-        (os.environ[n] for name in names for n in (name, name.upper()) if os.environ.get(n)), None
-    )
-    if value is None or is_loopback(host):
-        return None
-    # requests reads NO_PROXY as its users know it: names, suffixes, `*`, addresses, CIDR ranges.
-    from requests.utils import should_bypass_proxies
-
-    if should_bypass_proxies(url, no_proxy=None):
-        return None
-    proxy = urlsplit(value if "://" in value else f"http://{value}")
-    if proxy.scheme not in ("http", "https") or not proxy.hostname:
-        raise ConfigError(
-            f"the proxy `{proxy.scheme}://{proxy.hostname or ''}` is not supported",
-            hint="HTTP(S)_PROXY takes an http proxy; NO_PROXY names hosts to reach without one",
-        )
-    return proxy
-
-
-@lru_cache(maxsize=1)
-def _tls_context() -> ssl.SSLContext:
-    import certifi
-
-    names = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
-    bundle = next((os.environ[name] for name in names if os.environ.get(name)), certifi.where())
-    return ssl.create_default_context(cafile=bundle)
-
-
-class _Watch:
-    """Ends requests whose time is over by shutting their sockets down.
-
-    A timeout on each read alone would let a server that sends a byte now and then hold a worker
-    for ever; shutting the socket down from outside ends any read, TLS or not.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._active: dict[int, tuple[float, socket.socket]] = {}
-        self._expired: set[int] = set()
-        self._thread: threading.Thread | None = None
-
-    @contextmanager
-    def until(self, deadline: float, sock: socket.socket) -> Iterator[None]:
-        key = id(sock)
-        with self._lock:
-            self._active[key] = (deadline, sock)
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
-                self._thread.start()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._active.pop(key, None)
-
-    def take_expired(self, sock: socket.socket) -> bool:
-        with self._lock:
-            if id(sock) in self._expired:
-                self._expired.discard(id(sock))
-                return True
-            return False
-
-    def end_all(self) -> None:
-        with self._lock:
-            for key, (_, sock) in list(self._active.items()):
-                self._end(key, sock)
-
-    def _end(self, key: int, sock: socket.socket) -> None:
-        self._expired.add(key)
-        del self._active[key]
-        # The plain socket's method: SSLSocket's own pulls the TLS state from under a reader.
-        with suppress(OSError):
-            socket.socket.shutdown(sock, socket.SHUT_RDWR)
-
-    def _run(self) -> None:
-        while True:
-            time.sleep(_WATCH_INTERVAL)
-            now = time.monotonic()
-            with self._lock:
-                if not self._active:
-                    self._thread = None
-                    return
-                for key, (deadline, sock) in list(self._active.items()):
-                    if now >= deadline:
-                        self._end(key, sock)
-
-
-@dataclass(slots=True)
-class Answer:
-    """The head of an HTTP answer; the body is read by `read` or `pieces`, once."""
-
-    status: int
-    headers: Mapping[str, str]
-    _response: http.client.HTTPResponse = field(repr=False)
-
-    def pieces(self) -> Iterator[bytes]:
-        """The body as it arrives.
-
-        Raises:
-            TransportError: It ended early or is longer than `BODY_LIMIT`.
-        """
-        total = 0
-        while piece := self._response.read1(65536):
-            total += len(piece)
-            if total > BODY_LIMIT:
-                raise TransportError(
-                    "too-large", f"the answer is longer than {BODY_LIMIT} bytes", retriable=False
-                )
-            yield piece
-        # read1 ends quietly where a counted body stops short.
-        if self._response.length:
-            raise TransportError(
-                "truncated", f"the answer ended {self._response.length} bytes early"
-            )
-
-    def read(self) -> bytes:
-        """The whole body; see `pieces` for what it raises."""
-        return b"".join(self.pieces())
+_FIELD_VALUE = re.compile(r"[^\r\n\0]*")
 
 
 class Connections:
-    """Idle keep-alive connections to one URL; as many as requests are in flight."""
+    """Idle connections to one place, as many as requests were in flight; any thread may ask.
 
-    def __init__(self, url: Url) -> None:
+    Attributes:
+        url: The place, and what is asked for there unless said otherwise.
+        proxy: What leads there; None where nothing stands between.
+    """
+
+    def __init__(
+        self,
+        url: Url,
+        *,
+        public_only: bool = False,
+        environ: Mapping[str, str] = os.environ,
+        stopped: threading.Event | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Get ready; nothing is sent yet.
+
+        Args:
+            url: The place.
+            public_only: Connect to no address that is not public, whatever name leads there.
+            environ: Where proxies and certificates are named.
+            stopped: What ends every exchange when it is set; one of its own by default.
+            clock: What tells the time.
+
+        Raises:
+            ConfigError: A variable names no proxy, or no certificates.
+        """
         self.url = url
-        self._lock = threading.Lock()
-        self._idle: list[http.client.HTTPConnection] = []
-        self._watch = _Watch()
-        self._aborted = False
+        self.proxy = proxy_for(url, environ)
+        if url.secure and self.proxy is not None and self.proxy.secure:
+            raise ConfigError(
+                f"the proxy {self.proxy.place} is spoken to by TLS, which cannot carry TLS to "
+                f"{url.place}",
+                hint="give the proxy as http://, or name the host in NO_PROXY",
+            )
+        secure = url.secure or (self.proxy is not None and self.proxy.secure)
+        self._context = trusted(environ) if secure else None
+        self._public_only = public_only
+        self._clock = clock
+        self._stopped = stopped or threading.Event()
+        self._idle: list[Wire] = []
+        weakref.finalize(self, _close_all, self._idle)
+        self._looking_up = threading.Lock()
+        self._addresses: tuple[float, Sequence[Address]] = (0.0, ())
 
     def close(self) -> None:
         """Close what is idle."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        _close_all(self._idle)
 
     def abort(self) -> None:
-        """End every request in flight at once; each raises a `TransportError`."""
-        self._aborted = True
-        self._watch.end_all()
+        """End every request in flight within a second; each raises a `TransportError`."""
+        self._stopped.set()
 
-    @contextmanager
-    def post(
-        self,
-        body: Sequence[bytes],
-        headers: Mapping[str, str],
-        *,
-        timeout: float,
-        idle_timeout: float,
-    ) -> Iterator[Answer]:
-        """Send one POST and give its answer to the `with` block, which reads the body.
+    def head(self, method: str, headers: Mapping[str, str], url: Url | None = None) -> bytes:
+        """The request line and the headers, without the empty line that ends them.
 
         Args:
+            method: `GET`, `POST`.
+            headers: Besides Host, Accept-Encoding and what the proxy wants.
+            url: What is asked for, if not `self.url`; it must be of the same place.
+
+        Raises:
+            ConfigError: A header cannot be sent.
+        """
+        url = url or self.url
+        fields = {"Host": url.authority, "Accept-Encoding": "identity", **headers}
+        by_proxy = self.proxy is not None and not url.secure
+        if by_proxy and self.proxy is not None and self.proxy.authorization:
+            fields["Proxy-Authorization"] = self.proxy.authorization
+        # A proxy that only hands on is asked for the whole URL.
+        lines = [f"{method} {url.text if by_proxy else url.target} HTTP/1.1"]
+        for name, value in fields.items():
+            if not _FIELD_VALUE.fullmatch(value):
+                raise ConfigError(f"the header `{name}` has a line break in its value")
+            lines.append(f"{name}: {value}")
+        try:
+            return "\r\n".join([*lines, ""]).encode("latin-1")
+        except UnicodeEncodeError:
+            raise ConfigError("a header holds a character that no header can carry") from None
+
+    def deadline(self, seconds: float, at_last: float = float("inf")) -> Deadline:
+        """The deadline of an exchange that begins now.
+
+        Args:
+            seconds: How long it may take, unless it is extended.
+            at_last: When it must have ended by the clock, extended or not.
+        """
+        return Deadline(seconds, self.url.place, self._stopped, self._clock, at_last)
+
+    @contextmanager
+    def ask(
+        self, head: bytes, body: Sequence[bytes] = (), *, deadline: Deadline
+    ) -> Iterator[Response]:
+        """Send one request and give its answer to the `with` block, which reads the body.
+
+        Args:
+            head: What `head` made.
             body: The pieces of the body; over plain TCP they are never joined.
-            headers: Request headers.
-            timeout: Seconds until the answer must be complete.
-            idle_timeout: Seconds the server may be silent.
+            deadline: Until when the answer must be complete.
 
         Raises:
             TransportError: No complete answer came back in time.
+            MachineError: This machine has no descriptor left.
         """
-        deadline = time.monotonic() + timeout
-        connection, reused = self._take(deadline)
-        sock = connection.sock
+        length = b"Content-Length: %d\r\n\r\n" % sum(map(len, body)) if body else b"\r\n"
+        wire, response = self._answered([head + length, *body], deadline)
         try:
-            sock.settimeout(min(idle_timeout, timeout))
-            with self._watch.until(deadline, sock):
-                _send(sock, [self._head(headers, body), *body])
-                response = http.client.HTTPResponse(sock, method="POST")
-                response.begin()
-                yield Answer(response.status, _lower(response), response)
-                response.read(0)
-                finished = response.isclosed()
-        except BaseException as error:
-            connection.close()
-            # A reader whose socket was shut down sees a short answer, in whatever form.
-            if self._watch.take_expired(sock):
-                raise self._out_of_time(timeout) from error
-            if isinstance(error, (OSError, http.client.HTTPException)):
-                raise self._explain(error, reused, idle_timeout) from error
+            yield response
+            if not response.ended:
+                wire.deadline = deadline.within(_LINGER)
+                with suppress(TransportError):
+                    response.drain(_LINGER_BYTES)
+        except BaseException:
+            wire.close()
             raise
-        if finished and not response.will_close:
-            with self._lock:
-                self._idle.append(connection)
+        if response.reusable and not wire.cut and not self._stopped.is_set():
+            self._idle.append(wire)
         else:
-            connection.close()
+            wire.close()
 
-    def _request_target(self) -> str:
-        # A plain-http proxy is asked for the whole URL; everything else for the path.
-        return self.url.text if self.url.proxy and not self.url.secure else self.url.target
-
-    def _head(self, headers: Mapping[str, str], body: Sequence[bytes]) -> bytes:
-        """The request line and the headers, as `http.client` would write them."""
-        proxy = self.url.proxy
-        more = proxy_authorization(proxy) if proxy and not self.url.secure else {}
-        fields = {
-            "Host": self.url.authority,
-            "Accept-Encoding": "identity",
-            **headers,
-            **more,
-            "Content-Length": str(sum(map(len, body))),
-        }
-        for name, value in fields.items():
-            if "\r" in value or "\n" in value:
-                raise ConfigError(f"the header `{name}` has a line break in its value")
-        lines = [f"POST {self._request_target()} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in fields.items()]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1")
-
-    def _take(self, deadline: float) -> tuple[http.client.HTTPConnection, bool]:
-        if self._aborted:
-            raise TransportError("aborted", "the run was stopped", retriable=False)
-        with self._lock:
-            if self._idle:
-                return self._idle.pop(), True
-        connection = self._new(max(0.001, min(CONNECT_TIMEOUT, deadline - time.monotonic())))
-        try:
-            connection.connect()
-        except ssl.SSLError as error:
-            connection.close()
-            raise TransportError(
-                "tls", f"no TLS connection to {self.url.place}: {error.reason or error}"
-            ) from error
-        except OSError as error:
-            connection.close()
-            through = f" through the proxy {self._proxy_place()}" if self.url.proxy else ""
-            raise TransportError(
-                "connect", f"cannot connect to {self.url.place}{through}: {_os_words(error)}"
-            ) from error
-        return connection, False
-
-    def _new(self, timeout: float) -> http.client.HTTPConnection:
-        url, proxy = self.url, self.url.proxy
-        host, port = (proxy.hostname or "", proxy.port or 80) if proxy else (url.host, url.port)
-        if not url.secure:
-            return http.client.HTTPConnection(host, port, timeout=timeout)
-        connection = http.client.HTTPSConnection(
-            host, port, timeout=timeout, context=_tls_context()
-        )
-        if proxy:
-            connection.set_tunnel(url.host, url.port, proxy_authorization(proxy))
-        return connection
-
-    def _proxy_place(self) -> str:
-        proxy = self.url.proxy
-        return f"{proxy.hostname}:{proxy.port or 80}" if proxy else ""
-
-    def _out_of_time(self, timeout: float) -> TransportError:
-        if self._aborted:
-            return TransportError("aborted", "the run was stopped", retriable=False)
-        return TransportError("timeout", f"no answer from {self.url.place} within {timeout:g} s")
-
-    def _explain(self, error: Exception, reused: bool, idle_timeout: float) -> TransportError:
-        place = self.url.place
-        if isinstance(error, TimeoutError):
-            return TransportError("timeout", f"{place} was silent for {idle_timeout:g} s")
-        if isinstance(error, http.client.IncompleteRead):
-            return TransportError("truncated", f"the answer from {place} ended early")
-        if reused and isinstance(error, (ConnectionError, http.client.RemoteDisconnected)):
+    def _answered(self, pieces: Sequence[bytes], deadline: Deadline) -> tuple[Wire, Response]:
+        """The head of an answer, over a kept connection if there is a good one, else a new one."""
+        while (wire := self._popped()) is not None:
+            # What can be read before anything was asked is the end of the connection, or an
+            # answer that came too late and would be taken for this request's.
+            if wire.readable():
+                wire.close()
+                continue
+            wire.deadline = deadline
+            response = self._exchanged(wire, pieces, stale_is_none=True)
+            if response is not None:
+                return wire, response
             self.close()  # its idle neighbours went stale with it
-            return TransportError("idle", f"{place} closed an idle connection")
-        if isinstance(error, http.client.HTTPException) and not isinstance(error, OSError):
-            return TransportError("truncated", f"{place} does not speak HTTP: {error!r}")
-        return TransportError("reset", f"{place} closed the connection: {_os_words(error)}")
+        wire = self._connected(deadline)
+        response = self._exchanged(wire, pieces)
+        assert response is not None
+        return wire, response
+
+    def _exchanged(
+        self, wire: Wire, pieces: Sequence[bytes], *, stale_is_none: bool = False
+    ) -> Response | None:
+        """The head of an answer; None from a stale connection, over which nothing came."""
+        source = Source(wire.receive)
+        try:
+            wire.send(pieces)
+            response = read_response(source, self.url.place)
+        except BaseException as error:
+            wire.close()
+            stale = isinstance(error, TransportError) and error.kind in ("closed", "reset")
+            if stale and stale_is_none and not source.began:
+                return None
+            raise
+        if response.status == 407 and self.proxy is not None:
+            wire.close()
+            raise _refused(self.proxy, self.url, response.status)
+        return response
+
+    def _popped(self) -> Wire | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def _connected(self, deadline: Deadline) -> Wire:
+        """A new connection, through the proxy and secured as the URL wants it."""
+        url, proxy = self.url, self.proxy
+        first = deadline.within(CONNECT_TIMEOUT)
+        try:
+            one = self._dialled(first)
+            try:
+                if proxy is not None and proxy.secure:
+                    assert self._context is not None
+                    one = secured(one, proxy.host, self._context, proxy.place, first)
+                if proxy is not None and url.secure:
+                    _tunnel(Wire(one, first), url, proxy)
+                if url.secure:
+                    assert self._context is not None
+                    one = secured(one, url.host, self._context, url.place, first)
+            except BaseException:
+                one.close()
+                raise
+        except TransportError as error:
+            if error.kind != "timeout":
+                raise
+            by = f" through the proxy {proxy.place}" if proxy is not None else ""
+            raise TransportError(
+                "connect", f"cannot connect to {url.place}{by}: timed out"
+            ) from error
+        return Wire(one, deadline)
+
+    def _dialled(self, deadline: Deadline) -> socket.socket:
+        """A TCP connection to the proxy, else to the place itself."""
+        addresses = self._found(deadline)
+        place = self.url.place if self.proxy is None else f"the proxy {self.proxy.place}"
+        try:
+            return connect(addresses, place, deadline)
+        except TransportError:
+            self._addresses = (0.0, ())
+            raise
+
+    def _found(self, deadline: Deadline) -> Sequence[Address]:
+        """The addresses to connect to, looked up once for all who wait for them."""
+        with self._looking_up:
+            until, addresses = self._addresses
+            if self._clock() < until:
+                return addresses
+            near: Url | Proxy = self.proxy or self.url
+            addresses = resolve(near.host, near.port, deadline)
+            if self._public_only:
+                addresses = self._public(addresses, deadline)
+            self._addresses = (self._clock() + NAMES_HOLD, addresses)
+            return addresses
+
+    def _public(self, addresses: Sequence[Address], deadline: Deadline) -> Sequence[Address]:
+        """The addresses that may be connected to.
+
+        Raises:
+            TransportError: The place has none that is public.
+        """
+        host = self.url.host
+        asked = addresses
+        if self.proxy is not None:
+            # What the proxy will find is not known here; what this machine finds is a good guess.
+            try:
+                asked = resolve(host, self.url.port, deadline)
+            except TransportError:
+                return addresses
+        public = [one for one in asked if (ip := address_of(one[4][0])) and is_public(ip)]
+        if not public:
+            where = ", ".join(sorted({str(one[4][0]) for one in asked}))
+            raise TransportError(
+                "refused", f"`{host}` leads to {where}, which is not public", retriable=False
+            )
+        return addresses if self.proxy is not None else public
 
 
-def _send(sock: socket.socket, pieces: Sequence[bytes]) -> None:
-    """Send the pieces one after the other, in as few calls and with as few copies as can be.
+def _close_all(wires: list[Wire]) -> None:
+    with suppress(IndexError):
+        while True:
+            wires.pop().close()
 
-    Each call lets another thread run, so a request of few calls is also a fair one.
+
+def _tunnel(wire: Wire, url: Url, proxy: Proxy) -> None:
+    """Have a proxy connect to the place of a URL.
+
+    Raises:
+        TransportError: It will not.
     """
-    if isinstance(sock, ssl.SSLSocket) or not hasattr(sock, "sendmsg"):
-        sock.sendall(b"".join(pieces))
-        return
-    left = [memoryview(piece) for piece in pieces if piece]
-    while left:
-        sent = sock.sendmsg(left[:_PIECES_AT_ONCE])
-        while left and sent >= len(left[0]):
-            sent -= len(left.pop(0))
-        if left and sent:
-            left[0] = left[0][sent:]
+    place = url.place.encode("idna").decode()
+    lines = [f"CONNECT {place} HTTP/1.1", f"Host: {place}"]
+    if proxy.authorization:
+        lines.append(f"Proxy-Authorization: {proxy.authorization}")
+    wire.send(["\r\n".join([*lines, "", ""]).encode("latin-1")])
+    source = Source(wire.receive)
+    answer = read_response(source, f"the proxy {proxy.place}")
+    if not 200 <= answer.status < 300:
+        raise _refused(proxy, url, answer.status)
+    if not source.empty:
+        raise odd(f"the proxy {proxy.place}", "says more than that it has connected")
 
 
-def proxy_authorization(proxy: SplitResult) -> dict[str, str]:
-    """The header a proxy with a user name wants; empty without one."""
-    words = basic_authorization(proxy)
-    return {"Proxy-Authorization": words} if words else {}
-
-
-def basic_authorization(url: SplitResult) -> str | None:
-    """What `user:password@` of a URL becomes in an Authorization header; None without it."""
-    if url.username is None:
-        return None
-    pair = f"{unquote(url.username)}:{unquote(url.password or '')}"
-    return "Basic " + base64.b64encode(pair.encode()).decode()
-
-
-def _lower(response: http.client.HTTPResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in response.getheaders()}
-
-
-def _os_words(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    if isinstance(error, TimeoutError):
-        return "timed out"
-    return str(error) or type(error).__name__
+def _refused(proxy: Proxy, url: Url, status: int) -> TransportError:
+    """What a proxy's own refusal means."""
+    try:
+        words = f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        words = str(status)
+    hint = "NO_PROXY names hosts to reach without a proxy"
+    if status == 407:
+        hint = "give its user and password in the variable: http://USER:PASSWORD@HOST:PORT"
+    return TransportError(
+        "proxy",
+        f"the proxy {proxy.place} does not let {url.place} be reached: {words}",
+        retriable=status in RETRIED_STATUSES,
+        hint=hint,
+        status=status,
+    )

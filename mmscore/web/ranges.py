@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from mmscore.web.errors import ChangedError, RangesUnusableError, Target, WebError
-from mmscore.web.session import Answer, Web, same_host
+from mmscore.web.session import FileAnswer, Web, same_host
 
 _RELOCATED = frozenset({401, 403, 404, 410})
 """What a storage answers when the time of a signed URL is over."""
@@ -92,17 +92,18 @@ def _range_headers(first: int, end: int, validator: str | None) -> dict[str, str
     return headers
 
 
-def content_range(answer: Answer) -> tuple[int, int, int | None] | None:
+def content_range(answer: FileAnswer) -> tuple[int, int, int | None] | None:
     """First position, position after the last, and whole length, as an answer announces them."""
     found = re.fullmatch(
-        r"bytes (\d+)-(\d+)/(\d+|\*)", answer.headers.get("content-range", "").strip()
+        r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)",
+        answer.headers.get("content-range", "").strip(),
     )
     if found is None:
         return None
     return int(found[1]), int(found[2]) + 1, None if found[3] == "*" else int(found[3])
 
 
-def _verified(answer: Answer, first: int, end: int, known: Known) -> Known:
+def _verified(answer: FileAnswer, first: int, end: int, known: Known) -> Known:
     """What is known of the file after an answer that holds exactly the range asked for."""
     theirs = answer.validator
     if known.validator is not None and theirs is not None and theirs != known.validator:
@@ -111,6 +112,8 @@ def _verified(answer: Answer, first: int, end: int, known: Known) -> Known:
         raise ChangedError(_odd(answer, f"has no bytes {first} to {end - 1} any more"))
     if answer.status != HTTPStatus.PARTIAL_CONTENT:
         raise RangesUnusableError(_odd(answer, "answers byte ranges with the whole file"))
+    if answer.packed:
+        raise RangesUnusableError(_odd(answer, "sends byte ranges packed"))
     announced = content_range(answer)
     if announced is None or announced[:2] != (first, end):
         said = answer.headers.get("content-range", "nothing")
@@ -123,7 +126,7 @@ def _verified(answer: Answer, first: int, end: int, known: Known) -> Known:
     return Known(known.size or size, known.validator or theirs, answer.url)
 
 
-def _odd(answer: Answer, words: str) -> str:
+def _odd(answer: FileAnswer, words: str) -> str:
     return f"{answer.target.what} from {answer.target.host} {words}"
 
 

@@ -1,38 +1,42 @@
-"""Files and listings over HTTP: sessions, redirects, retries; `ranges` reads parts of files by it.
+"""Files, listings and media by GET: redirects, attempts, and where a name may lead.
 
-`net` carries the many small requests to the model; this module carries data sets, where what
-matters is proxies, redirects and ranges, which `requests` knows. Every request here is a GET, so
-asking again is always safe. A token goes to the host it was given for and to no other, wherever a
-redirect leads.
+`connection` carries each exchange; what is here is what data need besides. Every request is a GET,
+so asking again is always safe. A token goes to the host it was given for and to no other, wherever
+a redirect leads.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from mmscore.error_text import shown
+from mmscore.errors import ConfigError
 from mmscore.version import VERSION
-from mmscore.web.connection import is_loopback
-from mmscore.web.errors import Target, WebError, cut_short, explained
-
-if TYPE_CHECKING:
-    from requests import PreparedRequest, Response, Session
+from mmscore.web.connection import RETRIED_STATUSES, Connections
+from mmscore.web.errors import Target, TransportError, WebError, cut_short, explained
+from mmscore.web.response import Response, bounded_json
+from mmscore.web.urls import Url, parse_url
+from mmscore.web.wire import Deadline
 
 T = TypeVar("T")
 
-CONNECT_TIMEOUT = 10.0
-"""Seconds in which a connection must stand."""
+PACE_SECONDS = 60.0
+PACE_BYTES = 64 * 1024
+"""An answer must begin within this time, and bring so many bytes in each such time after."""
 
-SILENCE_TIMEOUT = 60.0
-"""Seconds a server may send nothing."""
+LISTING_SECONDS = 300.0
+"""Seconds in which a JSON answer must be complete."""
 
 ATTEMPTS = 5
 """How often a request is sent before its fault is told."""
@@ -50,13 +54,12 @@ SMALL_STEP = 0.25
 """What a failed attempt counts that brought less, but something."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MOST_REDIRECTS = 10
-_PIECE = 64 * 1024
+_ENDLESS = 1 << 62
 
 
 @dataclass(slots=True)
-class Answer:
+class FileAnswer:
     """The head of an answer; the body is read once, by `pieces`.
 
     Attributes:
@@ -65,6 +68,7 @@ class Answer:
         status: 200 or 206, or 416 where a range lies outside.
         headers: By lower-case name.
         first: The headers of the first answer, where a redirect followed it.
+        packed: Whether the body comes packed, so that its bytes are not those of the file.
     """
 
     target: Target
@@ -72,84 +76,130 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     first: Mapping[str, str]
+    packed: bool
     _response: Response = field(repr=False)
+    _deadline: Deadline = field(repr=False)
+
+    @property
+    def length(self) -> int | None:
+        """The bytes of the body as announced."""
+        return self._response.length
 
     @property
     def validator(self) -> str | None:
         """The ETag, else the date of the last change: what tells one version from another."""
         return self.headers.get("etag") or self.headers.get("last-modified")
 
-    def pieces(self) -> Iterator[bytes]:
-        """The body as it arrives.
+    def pieces(self, limit: int = _ENDLESS) -> Iterator[bytes]:
+        """The body as it arrives, unpacked.
 
         Raises:
-            WebError: It ended early or stood still.
+            WebError: It ended early, stood still, or is longer than `limit` bytes.
         """
-        raw = self._response.raw
-        # read1 gives what is there; read would wait until a whole piece has come.
-        read = getattr(raw, "read1", raw.read)
-        expected = self.headers.get("content-length")
-        total = 0
-        with explained(self.target):
-            while piece := read(_PIECE, decode_content=False):
+        target, total, paced = self.target, 0, 0
+        try:
+            for piece in self._response.pieces(limit):
                 total += len(piece)
+                if total - paced >= PACE_BYTES:
+                    paced = total
+                    self._deadline.extend(PACE_SECONDS)
                 yield piece
-        if expected is not None and expected.isdigit() and total < int(expected):
-            raise cut_short(self.target, self.target.host, total, int(expected) - total)
+        except TransportError as error:
+            length = self._response.length
+            if error.kind == "truncated" and length is not None and not self.packed:
+                raise cut_short(target, target.host, total, length - total) from error
+            raise explained(target, error) from error
 
 
 class Web:
-    """GET requests, from any number of threads; each thread has its own connections."""
+    """GET requests, from any number of threads over connections that all of them share."""
 
-    def __init__(self, notice: Callable[[str], None] = lambda _: None) -> None:
-        """Take who hears of waits that a user would wonder about."""
+    def __init__(
+        self,
+        notice: Callable[[str], None] = lambda _: None,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Get ready; nothing is sent yet.
+
+        Args:
+            notice: Who hears of waits that a user would wonder about.
+            environ: Where proxies and certificates are named.
+            clock: What tells the time.
+        """
         self._notice = notice
-        self._local = threading.local()
+        self._environ = environ
+        self._clock = clock
         self._stopped = threading.Event()
         self._lock = threading.Lock()
-        self._open: set[Response] = set()
+        self._places: dict[tuple[bool, str, int, bool], Connections] = {}
 
     def stop(self) -> None:
-        """End what is under way: bodies being read and waits between attempts; each fails."""
+        """End what is under way: exchanges, and waits between attempts; each fails."""
         self._stopped.set()
         with self._lock:
-            for response in self._open:
-                # Closing would wait for the reader; older urllib3 has nothing else, and its
-                # reader gives up after SILENCE_TIMEOUT.
-                shutdown = getattr(response.raw, "shutdown", None)
-                if shutdown is not None:
-                    with suppress(Exception):  # it may have ended by itself
-                        shutdown()
+            for connections in self._places.values():
+                connections.close()
 
     @contextmanager
-    def get(self, target: Target, headers: Mapping[str, str] | None = None) -> Iterator[Answer]:
+    def get(
+        self,
+        target: Target,
+        headers: Mapping[str, str] | None = None,
+        *,
+        seconds: float = float("inf"),
+    ) -> Iterator[FileAnswer]:
         """Send one GET and follow its redirects; the `with` block reads the body.
+
+        Args:
+            target: What to ask for.
+            headers: Sent besides.
+            seconds: In which all of it must have come, at whatever pace.
 
         Raises:
             WebError: No answer, or one that is no success.
+            ConfigError: A variable names no proxy, or no certificates.
         """
-        response, first = self._follow(target, headers or {})
-        with response, self._stoppable(response):
-            answer = Answer(
-                target,
-                response.url,
-                response.status_code,
-                _lower(response),
-                first,
-                response,
+        url, first = target.url, None
+        ends = self._clock() + seconds
+        for _ in range(_MOST_REDIRECTS):
+            place = _parsed_url(target, url)
+            own = target.secret if same_host(target.url, url) else {}
+            connections = self._connections(place, target.public_only)
+            head = connections.head(
+                "GET", {"User-Agent": f"mmscore/{VERSION}", **(headers or {}), **own}, place
             )
-            _check(answer)
-            yield answer
+            deadline = connections.deadline(PACE_SECONDS, ends)
+            asking = connections.ask(head, deadline=deadline)
+            with _told(target), asking as response:
+                location = _location(response)
+                if location is None:
+                    answer = FileAnswer(
+                        target, url, response.status, response.headers, first or response.headers,
+                        bool(response.coding), response, deadline,
+                    )  # fmt: skip
+                    _check(answer)
+                    yield answer
+                    return
+                first = first or response.headers
+                url = _joined(target, url, location)
+        raise WebError(f"{target.what}: {target.host} redirects in a circle")
 
-    @contextmanager
-    def _stoppable(self, response: Response) -> Iterator[None]:
+    def _connections(self, url: Url, public_only: bool) -> Connections:
+        """The connections to a place, made when it is first asked."""
+        key = (url.secure, url.host, url.port, public_only)
         with self._lock:
-            self._open.add(response)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._open.discard(response)
+            found = self._places.get(key)
+            if found is None:
+                found = self._places[key] = Connections(
+                    url,
+                    public_only=public_only,
+                    environ=self._environ,
+                    stopped=self._stopped,
+                    clock=self._clock,
+                )
+            return found
 
     def json(self, target: Target) -> tuple[Any, Mapping[str, str]]:
         """The JSON value at a URL and the answer's headers, after as many attempts as it takes.
@@ -159,13 +209,10 @@ class Web:
         """
 
         def ask() -> tuple[Any, Mapping[str, str]]:
-            with self.get(target, {"Accept": "application/json"}) as answer:
-                body = bytearray()
-                for piece in answer.pieces():
-                    body += piece
-                    if len(body) > LISTING_LIMIT:
-                        raise WebError(f"{target.what} from {target.host} is endless")
-                return _parsed(target, bytes(body)), answer.headers
+            accept = {"Accept": "application/json"}
+            with self.get(target, accept, seconds=LISTING_SECONDS) as answer:
+                body = b"".join(answer.pieces(LISTING_LIMIT))
+                return _parsed(target, body), answer.headers
 
         return self.patiently(ask)
 
@@ -202,68 +249,57 @@ class Web:
         if self._stopped.wait(seconds):
             raise error
 
-    def _follow(
-        self, target: Target, headers: Mapping[str, str]
-    ) -> tuple[Response, Mapping[str, str]]:
-        url, first = target.url, None
-        for _ in range(_MOST_REDIRECTS):
-            own = target.secret if same_host(target.url, url) else {}
-            response = self._send(target, url, {**headers, **own})
-            first = first or _lower(response)
-            location = response.headers.get("location")
-            if response.status_code not in _REDIRECTS or not location:
-                return response, first
-            response.close()
-            url = urljoin(url, location)
-            if urlsplit(url).scheme not in ("http", "https"):
-                raise WebError(f"{target.what}: {target.host} leads to `{url[:80]}`")
-        raise WebError(f"{target.what}: {target.host} redirects in a circle")
-
-    def _send(self, target: Target, url: str, headers: Mapping[str, str]) -> Response:
-        session = self._session(is_loopback(urlsplit(url).hostname or ""))
-        with explained(target, urlsplit(url).netloc.rpartition("@")[2]):
-            return session.get(
-                url,
-                headers={"Accept-Encoding": "identity", **headers},
-                stream=True,
-                allow_redirects=False,
-                timeout=(CONNECT_TIMEOUT, SILENCE_TIMEOUT),
-            )
-
-    def _session(self, loopback: bool) -> Session:
-        """This thread's session: one that knows the proxies, one for this machine that does not."""
-        name = "near" if loopback else "far"
-        session: Session | None = getattr(self._local, name, None)
-        if session is None:
-            from requests import Session
-
-            session = Session()
-            session.trust_env = not loopback
-            session.headers["User-Agent"] = f"mmscore/{VERSION}"
-            session.auth = _as_it_is  # else requests puts ~/.netrc in the place of the token
-            setattr(self._local, name, session)
-        return session
-
 
 def same_host(one: str, other: str) -> bool:
     """Whether two URLs lead to the same host and port, the second no less safely than the first."""
-    a, b = urlsplit(one), urlsplit(other)
-    if a.hostname != b.hostname:
+    a, b = parse_url(one), parse_url(other)
+    if a.host != b.host:
         return False
-    if a.scheme == b.scheme:
-        return _port(a.scheme, a.port) == _port(b.scheme, b.port)
-    return (a.scheme, b.scheme) == ("http", "https") and (a.port, b.port) == (None, None)
+    if a.secure == b.secure:
+        return a.port == b.port
+    return b.secure and (a.port, b.port) == (80, 443)
 
 
-def _port(scheme: str, port: int | None) -> int:
-    return port or (443 if scheme == "https" else 80)
+@contextmanager
+def _told(target: Target) -> Iterator[None]:
+    """Tell of what was to be fetched where an exchange fails."""
+    try:
+        yield
+    except TransportError as error:
+        raise explained(target, error) from error
 
 
-def _as_it_is(request: PreparedRequest) -> PreparedRequest:
-    return request
+def _parsed_url(target: Target, url: str) -> Url:
+    try:
+        return parse_url(url)
+    except ConfigError as error:
+        raise WebError(f"cannot fetch {target.what}: {error.message}") from None
 
 
-def _check(answer: Answer) -> None:
+def _location(response: Response) -> str | None:
+    """Where an answer leads; None where it leads nowhere."""
+    location = response.headers.get("location")
+    if response.status not in _REDIRECTS or not location:
+        return None
+    try:  # servers send UTF-8 there, though no header may hold it
+        return location.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return location
+
+
+def _joined(target: Target, url: str, location: str) -> str:
+    """The URL that a redirect means."""
+    try:
+        joined = urljoin(url, location)
+        scheme = urlsplit(joined).scheme
+    except ValueError:
+        scheme = joined = ""
+    if scheme not in ("http", "https"):
+        raise WebError(f"{target.what}: {target.host} leads to {shown(joined or location)}")
+    return joined
+
+
+def _check(answer: FileAnswer) -> None:
     """Pass an answer that has what was asked for.
 
     Raises:
@@ -271,9 +307,6 @@ def _check(answer: Answer) -> None:
     """
     status, target = answer.status, answer.target
     if status in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
-        coding = answer.headers.get("content-encoding", "identity")
-        if coding not in ("", "identity"):
-            raise WebError(f"{target.what} from {target.host} comes packed as {coding}")
         return
     if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         return
@@ -286,34 +319,28 @@ def _check(answer: Answer) -> None:
         f"cannot fetch {target.what}: {target.host} answered {words}",
         hint=target.hint(status, code),
         status=status,
-        retriable=status in _RETRIED,
+        retriable=status in RETRIED_STATUSES,
         retry_after=_retry_after(answer.headers.get("retry-after")),
     )
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from a number or a date."""
+    """Seconds to wait, from a number or a date; None where it is neither."""
     if value is None:
         return None
-    if value.strip().isdigit():
+    if re.fullmatch(r"[0-9]{1,9}", value.strip(" ")):
         return float(value)
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError):
+    except (ValueError, OverflowError, OSError):
         return None
 
 
 def _parsed(target: Target, body: bytes) -> Any:
-    import json
-
     try:
-        return json.loads(body)
+        return bounded_json(body)
     except ValueError:
         raise WebError(
             f"{target.what} from {target.host} is no JSON, it begins with {body[:40]!r}",
             hint="check the endpoint: something else than a hub answers there",
         ) from None
-
-
-def _lower(response: Response) -> dict[str, str]:
-    return {name.lower(): value for name, value in response.headers.items()}

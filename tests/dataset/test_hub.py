@@ -238,10 +238,10 @@ def test_proxies_are_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch)
         (html(), "is no JSON, it begins with", "something else than a hub"),
         (as_json({"error": "x"}), "has another form", "something else than this hub"),
         (as_json([]), "has no files", "check the name"),
-        (raw(200, b"[]", {"Content-Encoding": "br"}), "packed as br", None),
+        (raw(200, b"[]", {"Content-Encoding": "br"}), "packed as `br`", None),
         (status(500), "500 Internal Server Error", None),
         (status(429, retry_after=1), "429 Too Many Requests", "busy"),
-        (drop(), "the connection to 127.0.0.1", "check the network"),
+        (drop(), "closed the connection", "check the network"),
         (half_body(as_json([{"type": "file", "path": "x" * 500}])), "ended|broke", None),
     ],
 )

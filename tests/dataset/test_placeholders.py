@@ -13,6 +13,7 @@ from mmscore.benchmarks.own_data import Draft
 from mmscore.dataset.media.sources import BytesSource, FileSource, Roots, TextSource, mime_of
 from mmscore.errors import DataError
 from mmscore.model.request import Attachment, build_request, media_of
+from mmscore.store.records import SentMedium
 from mmscore.types import Media, Message, Text
 
 ROOTS = Roots((Path(),))
@@ -75,7 +76,7 @@ def attach(media: Media) -> Attachment:
     url = place(media)
     if media.kind == "audio":
         url = url.partition(",")[2]
-    return Attachment(json.dumps(url)[1:-1].encode(), "", {})
+    return Attachment(json.dumps(url)[1:-1].encode(), "", SentMedium(url, ""))
 
 
 def check(case: dict[str, Any]) -> None:

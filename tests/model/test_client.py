@@ -323,9 +323,9 @@ def test_a_proxy_is_used_for_other_hosts(monkeypatch: pytest.MonkeyPatch) -> Non
         assert proxy.requests[0].path == "http://model.example/v1/chat/completions"
         assert proxy.requests[0].headers["proxy-authorization"].startswith("Basic ")
         monkeypatch.setenv("NO_PROXY", "10.0.0.0/8")
-        from mmscore.web.connection import parse_url
+        from mmscore.web.urls import parse_url, proxy_for
 
-        assert parse_url("http://10.1.2.3/v1").proxy is None
+        assert proxy_for(parse_url("http://10.1.2.3/v1")) is None
     assert got.text == "through the proxy"
 
 

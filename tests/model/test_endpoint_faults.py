@@ -18,7 +18,7 @@ from mmscore.error_text import without_secrets
 from mmscore.errors import ConfigError
 from mmscore.model.client import Client, Service, completions_url
 from mmscore.model.replies import ReplyError, StreamReader, read_completion, split_think
-from mmscore.web.connection import parse_url
+from mmscore.web.urls import parse_url
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

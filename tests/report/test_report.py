@@ -13,7 +13,7 @@ import pytest
 from support.runs import lines, sample, write_run
 
 from mmscore.errors import DataError, StorageError
-from mmscore.report import WRITERS, Report, build, load, write
+from mmscore.report import WRITERS, PageImages, Report, build, load, write
 from mmscore.report.boxes import Style, clean, style_of, width
 from mmscore.report.files import to_dict
 from mmscore.report.labels import metric_labels, percent, seconds
@@ -213,10 +213,10 @@ def test_nothing_scored_divides_by_nothing(tmp_path: Path, samples: list[dict[st
     report = build(run)
     assert report.main.score is None
     assert "—" in render(report) or not samples
-    value = json.loads("".join(WRITERS["json"](report, run, {})))
+    value = json.loads("".join(WRITERS["json"](report, run, PageImages())))
     assert value["overall"] == {"accuracy": None}
     for format in WRITERS:
-        assert "".join(WRITERS[format](report, run, {}))
+        assert "".join(WRITERS[format](report, run, PageImages()))
 
 
 def test_asked_but_not_scorable_is_counted_apart(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_repeats_show_their_spread_and_count_a_sample_once(tmp_path: Path) -> No
 
 
 def test_usage_missing_is_said_and_not_guessed(tmp_path: Path) -> None:
-    samples = [*mixed(3, 0), sample(3, usage={}), sample(4, usage=None)]
+    samples = [*mixed(3, 0), sample(3, usage={}), sample(4, usage={})]
     report = report_of(tmp_path, samples)
     assert report.usage["missing"] == 2
     assert report.usage["prompt_tokens"] == 30
@@ -300,10 +300,10 @@ def test_csv_is_one_line_a_sample_and_starts_no_formula(tmp_path: Path) -> None:
     samples = [
         sample(0, reply='=HYPERLINK("http://x","y")', target="-5"),
         sample(1, 0.0, reply='two\nlines, "quoted"', target="肺", _extracted="-1+1"),
-        sample(2, None, status="error", error="@SUM(A1)", reply="", usage=None),
+        sample(2, None, status="error", error="@SUM(A1)", reply="", usage={}),
     ]
     run = load(write_run(tmp_path, samples))
-    text = "".join(WRITERS["csv"](build(run), run, {}))
+    text = "".join(WRITERS["csv"](build(run), run, PageImages()))
     assert "\r" not in text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["reply"] for row in rows[:2]] == [
@@ -382,7 +382,7 @@ def test_damage_inside_a_file_is_named(tmp_path: Path) -> None:
         ("{", "no JSON"),
         ("[]", "holds list"),
         ('{"schema_version": 2}', "schema_version 2"),
-        ('{"schema_version": 1}', "names no benchmark"),
+        ('{"schema_version": 1}', "has no `benchmark`"),
     ],
 )
 def test_a_folder_that_is_no_run(tmp_path: Path, content: str | None, match: str) -> None:

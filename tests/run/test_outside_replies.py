@@ -13,7 +13,7 @@ from support import Ran, run_cli
 from support.server import reply, serve
 
 from mmscore.config.task import TaskConfig
-from mmscore.run.outside_replies import Columns, score_elsewhere
+from mmscore.run.outside_replies import ReplyColumns, score_elsewhere
 
 Rows = list[dict[str, Any]]
 
@@ -232,7 +232,7 @@ def test_from_python(data: Path, right: Rows, tmp_path: Path) -> None:
         out=str(tmp_path / "out"),
     )
     path = jsonl(tmp_path / "r.jsonl", right)
-    result = score_elsewhere(task, path, Columns(id="id", reply="reply"))
+    result = score_elsewhere(task, path, ReplyColumns(id="id", reply="reply"))
     assert result.report.main.score == 1.0 and result.folder == tmp_path / "out"
 
 

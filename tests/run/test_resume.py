@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Ran, run_cli
+from support import Ran, lines, run_cli
 from support.server import Request, Response, reply, serve, status
 
 from mmscore.errors import DataError, StorageError
 from mmscore.run.resume import REPLACED
 from mmscore.store import journal
+from mmscore.store.records import Score
+from mmscore.store.run_folder import read_run
 
 
 @pytest.fixture
@@ -157,15 +159,19 @@ def test_a_folder_deleted_under_a_run_is_told_at_once(
     assert ran.code == 1 and "was deleted while the run was writing it" in ran.err
 
 
+def scored(name: str) -> Score:
+    return Score(name, 0, "x", "rule", {"accuracy": 1.0})
+
+
 def test_a_file_that_its_holder_replaced_is_not_taken_for_free(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with closing(journal.AppendFile(path, print)) as file:
-        file.append({"id": "a"})
-        file.rewrite([b'{"id":"b"}\n'])
-        file.append({"id": "c"})
+        file.append(scored("a"))
+        file.rewrite([journal.encode(scored("b"))])
+        file.append(scored("c"))
         with pytest.raises(StorageError, match="another process"):
             journal.AppendFile(path, print)
-    assert path.read_bytes() == b'{"id":"b"}\n{"id":"c"}\n'
+    assert [record["id"] for record in lines(path)] == ["b", "c"]
 
 
 RUN = {"schema_version": 1, "benchmark": {"name": "slake"}, "config": {}, "fingerprints": {}}
@@ -209,4 +215,4 @@ def test_a_damaged_record_is_one_sentence(tmp_path: Path, text: str) -> None:
 
 def test_a_folder_without_a_run_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"is no run's folder: there is no run\.json"):
-        journal.read_run(tmp_path)
+        read_run(tmp_path)

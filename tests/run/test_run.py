@@ -570,7 +570,7 @@ def test_two_runs_into_one_folder_are_kept_apart(run: Any, oracle: Any, tmp_path
     with serve(oracle) as server:
         assert run(server.url).code == 0
         asked = len(server.requests)
-        for more in (("--limit", "3"), ("--system", "x"), ("--model", "other"), ("--fresh",)):
+        for more in (("--limit", "3"), ("--system", "x"), ("--fresh",)):
             ran = run(server.url, *more)
             assert ran.code == 1 and "already holds a run" in ran.err and "--resume" in ran.err
         assert len(server.requests) == asked

@@ -71,7 +71,7 @@ def test_the_variables_alone_are_enough(
 
 @pytest.mark.parametrize(
     ("again", "unlike"),
-    [((1, 4), "shard"), ((1, 3, "--limit", "2"), "options"), ((1, 3, "--model", "n"), "model")],
+    [((1, 4), "shard"), ((1, 3, "--limit", "2"), "options"), ((1, 3, "--system", "x"), "options")],
 )
 def test_another_run_in_the_folder_is_an_error(
     shard: Any, oracle: Any, again: tuple[Any, ...], unlike: str

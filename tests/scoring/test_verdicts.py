@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mmscore.benchmarks import find
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config.judge import JudgeConfig
-from mmscore.run.record import score_record
+from mmscore.run.record import score_of
 from mmscore.scoring.batch import score_replies
 from mmscore.scoring.judge import panel
 from mmscore.scoring.judge.ask import Judge
@@ -226,12 +226,13 @@ def judged(row: dict[str, Any]) -> tuple[dict[str, Any], list[Scripted]]:
         }
     )
     judges = [Judge(n, n, {}, c) for n, c in zip(names, clients, strict=True)]  # type: ignore[arg-type]
-    asked = panel.Panel(config, benchmark.metrics, judges, None, None, print)
+    asked = panel.JudgePanel(config, benchmark.metrics, judges, None, None, print)
     asked._probed = True
     choices = ("CT", "MRI", "X-Ray", "PET") if given["task"] == "general_vmcq" else ()
     sample = Sample("q", "s", (), given["target"] or None, choices)
     asking = asked if config.asks else None
-    return score_record(benchmark, sample, 0, given["prediction"], str, asking), clients
+    score = score_of(benchmark, sample, 0, given["prediction"], str, asking)
+    return score.to_json(), clients
 
 
 def test_a_score_is_the_references_wherever_a_judge_answered(golden: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,10 +15,18 @@ import pytest
 from support.runs import lines, sample, write_run
 
 from mmscore import report
+from mmscore.disk import write_whole
 from mmscore.errors import DataError, StorageError
 from mmscore.report.compare import compare
 from mmscore.run.rescore import rescore
 from mmscore.store import journal
+from mmscore.store.records import Prediction
+
+
+def record(name: str, **changes: Any) -> dict[str, Any]:
+    """A prediction line of the sample `name`."""
+    line = {key: value for key, value in sample(0).items() if not key.startswith("_")}
+    return {**line, "id": name, **changes}
 
 
 def records_of(path: Path, *records: dict[str, Any], torn: str = "") -> Path:
@@ -28,40 +37,39 @@ def records_of(path: Path, *records: dict[str, Any], torn: str = "") -> Path:
 def test_the_last_record_of_a_sample_is_looked_up_in_the_order_of_the_first(tmp_path: Path) -> None:
     path = records_of(
         tmp_path / "a.jsonl",
-        {"id": "肺", "repeat": 0, "n": 1},
-        {"id": "b", "repeat": 0, "n": 2},
-        {"id": "b", "repeat": 1, "n": 3},
-        {"id": "肺", "repeat": 0, "n": 4},
-        torn='{"id": "b", "repeat": 0, "n"',
+        record("肺", reply="1"),
+        record("b", reply="2"),
+        record("b", repeat=1, reply="3"),
+        record("肺", reply="4"),
+        torn='{"id": "b", "repeat": 0, "reply"',
     )
-    with closing(journal.LastRecords(path, journal.key)) as found:
+    with closing(journal.LastRecords(path, Prediction)) as found:
         assert list(found) == [("肺", 0), ("b", 0), ("b", 1)]
-        assert [record["n"] for record in found.values()] == [4, 2, 3]
+        assert [prediction.reply for prediction in found.values()] == ["4", "2", "3"]
         assert found.get(("c", 0)) is None
 
 
 def test_a_sample_counts_by_its_last_record(tmp_path: Path) -> None:
     path = records_of(
         tmp_path / "a.jsonl",
-        {"id": "a", "good": False},
-        {"id": "b", "good": True},
-        {"id": "c", "good": True},
-        {"id": "a", "good": True},
-        {"id": "b", "good": False},
+        record("a", status="error"),
+        record("b"),
+        record("c"),
+        record("a"),
+        record("b", status="timeout"),
     )
-    good = journal.LastRecords(path, journal.key, lambda record: bool(record["good"]))
-    with closing(good) as found:
+    with closing(journal.LastRecords(path, Prediction, Prediction.replied_in)) as found:
         assert list(found) == [("a", 0), ("c", 0)]
 
 
 def test_records_are_found_while_the_file_grows_and_from_any_thread(tmp_path: Path) -> None:
-    path = records_of(tmp_path / "a.jsonl", *({"id": f"{i}", "n": i} for i in range(500)))
+    path = records_of(tmp_path / "a.jsonl", *(record(f"{i}", index=i) for i in range(500)))
     file = journal.AppendFile(path, print)
-    with closing(file), closing(journal.LastRecords(path, journal.key)) as found:
+    with closing(file), closing(journal.LastRecords(path, Prediction)) as found:
 
         def look(number: int) -> bool:
-            file.append({"id": f"{number}", "n": -1})
-            return bool(found[f"{number}", 0]["n"] == number)
+            file.append(Prediction.from_json(record(f"{number}", index=-1)))
+            return found[f"{number}", 0].index == number
 
         with ThreadPoolExecutor(8) as pool:
             assert all(pool.map(look, range(500)))
@@ -79,14 +87,14 @@ def test_records_are_found_while_the_file_grows_and_from_any_thread(tmp_path: Pa
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: str, words: str) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text('{"id": "a"}\n' + line + "\n", encoding="utf-8")
+    path.write_text(json.dumps(record("a")) + "\n" + line + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=f"a.jsonl, line 2` {words}"):
-        list(journal.placed_records(path))
+        list(journal.placed(path, Prediction))
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    journal.write_whole(path, ["old"])
+    write_whole(path, ["old"])
 
     def pieces(error: BaseException) -> Iterator[str]:
         yield "new"
@@ -98,7 +106,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         (OSError(errno.ENOSPC, "No space left on device"), StorageError),
     ):
         with pytest.raises(expected):
-            journal.write_whole(path, pieces(error))
+            write_whole(path, pieces(error))
         assert path.read_text(encoding="utf-8") == "old"
         assert list(tmp_path.iterdir()) == [path]
 
@@ -109,9 +117,9 @@ def test_whole_samples_come_in_the_order_of_the_data_set(tmp_path: Path) -> None
     with (tmp_path / "predictions.jsonl").open("a", encoding="utf-8") as file:
         file.write(lines([{**sample(3), "reply": "later"}]))
     found = list(report.load(tmp_path).whole())
-    assert [prediction["index"] for prediction, _ in found] == [0, 1, 2, 3]
-    assert found[3][0]["reply"] == "later"
-    assert [score.get("id") for _, score in found] == ["q0", "q1", None, "q3"]
+    assert [prediction.index for prediction, _ in found] == [0, 1, 2, 3]
+    assert found[3][0].reply == "later"
+    assert [score and score.id for _, score in found] == ["q0", "q1", None, "q3"]
 
 
 def test_a_folder_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:

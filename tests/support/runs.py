@@ -21,6 +21,7 @@ INFO: dict[str, Any] = {
     "config": {"model": "m"},
     "versions": {"mmscore": "0.1.0"},
     "fingerprints": {"data": "d1", "prompt": "p1", "scorer": "slake-1"},
+    "price": None,
     "planned": {},
     "repeats": 1,
     "shard": None,
@@ -28,6 +29,7 @@ INFO: dict[str, Any] = {
     "finished": "2026-01-01T00:00:10+00:00",
     "seconds": 10.0,
     "stopped": None,
+    "reused": 0,
     "judge": None,
 }
 

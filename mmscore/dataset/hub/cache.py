@@ -20,12 +20,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from mmscore import disk
 from mmscore.errors import StorageError
 
-PART = ".part"
-"""The end of the name of a file that is not whole yet."""
-
 LOCK = ".lock"
+
+REMEDY = disk.Remedy(
+    full="free some space (`mmscore cache --clean`), or name another folder: MMSCORE_CACHE",
+    denied="MMSCORE_CACHE names another folder",
+)
 
 
 def cache_folder() -> Path:
@@ -84,7 +87,7 @@ class Cache:
                 try:
                     return _writable(self.root.joinpath(*parts))
                 except OSError as error:
-                    if error.errno in FULL:
+                    if error.errno in disk.FULL:
                         raise storage_error(self.root, error) from None
                     self.spare = self._make_spare(error)
             return _writable(self.spare.joinpath(*parts))
@@ -96,14 +99,10 @@ class Cache:
             raise storage_error(self.root, error) from None
         atexit.register(shutil.rmtree, spare, ignore_errors=True)
         self._notice(
-            f"the cache `{self.root}` cannot be written ({words(error)}): what is fetched goes to "
-            f"`{spare}` and is not kept; MMSCORE_CACHE names another folder"
+            f"the cache `{self.root}` cannot be written ({disk.words(error)}): what is fetched "
+            f"goes to `{spare}` and is not kept; MMSCORE_CACHE names another folder"
         )
         return spare
-
-
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""What the system says when a disk is full, or the user's share of it."""
 
 
 def _writable(path: Path) -> Path:
@@ -120,14 +119,7 @@ def write_whole(path: Path, data: bytes) -> None:
     Raises:
         StorageError: The disk is full or the folder cannot be written.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}{PART}")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise storage_error(path, error, len(data)) from None
+    disk.write_whole(path, [data], REMEDY)
 
 
 @contextlib.contextmanager
@@ -148,7 +140,7 @@ def only_writer(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
         raise storage_error(lock, error) from None
     try:
         told = False
-        while not _try_lock(fd):
+        while not disk.try_lock(fd):
             if not told:
                 waiting()
                 told = True
@@ -156,22 +148,6 @@ def only_writer(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
-
-
-def _try_lock(fd: int) -> bool:
-    """Whether the lock is ours now; file systems without locks count as unlocked."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-    return True
 
 
 def require_space(path: Path, needed: int) -> None:
@@ -186,24 +162,13 @@ def require_space(path: Path, needed: int) -> None:
         return
     if free < needed:
         raise StorageError(
-            f"no room for `{path}`: {needed} bytes are needed, {free} are free", hint=_SPACE_HINT
+            f"no room for `{path}`: {needed} bytes are needed, {free} are free", hint=REMEDY.full
         )
-
-
-_SPACE_HINT = "free some space (`mmscore cache --clean`), or name another folder: MMSCORE_CACHE"
 
 
 def storage_error(path: Path, error: OSError, needed: int | None = None) -> StorageError:
     """The error that says the cache cannot be written, and why."""
-    full = error.errno in FULL
-    more = f" ({needed} bytes were to be written)" if full and needed else ""
-    hint = _SPACE_HINT if full else "MMSCORE_CACHE names another folder"
-    return StorageError(f"cannot write `{path}`: {words(error)}{more}", hint=hint)
-
-
-def words(error: OSError) -> str:
-    """What the system says."""
-    return (error.strerror or str(error)).lower()
+    return disk.storage_error(path, error, needed, REMEDY)
 
 
 def folder_size(folder: Path) -> int:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 
-from mmscore.dataset.hub.cache import PART, only_writer, require_space, storage_error, write_whole
+from mmscore.dataset.hub.cache import only_writer, require_space, storage_error, write_whole
+from mmscore.disk import PART
 from mmscore.errors import HubError
 from mmscore.web.errors import Target, WebError
 from mmscore.web.ranges import content_range
-from mmscore.web.session import Answer, Web
+from mmscore.web.session import FileAnswer, Web
 
 Notice = Callable[[str], None]
 Progress = Callable[[str, int, int | None], None]
@@ -102,7 +103,9 @@ def _complete(web: Web, wanted: Wanted, part: Path, progress: Progress) -> Wante
                 start = 0
             whole = _whole_length(answer, start) or wanted.size
             try:
-                _write(answer, part, start, lambda at: progress(wanted.target.what, at, whole))
+                _write(
+                    answer, part, start, whole, lambda at: progress(wanted.target.what, at, whole)
+                )
             except OSError as error:
                 raise storage_error(part, error, whole) from None
 
@@ -118,13 +121,14 @@ def _complete(web: Web, wanted: Wanted, part: Path, progress: Progress) -> Wante
     return wanted
 
 
-def _with_links(wanted: Wanted, answer: Answer) -> Wanted:
+def _with_links(wanted: Wanted, answer: FileAnswer) -> Wanted:
     """What Hugging Face tells of a large file when it leads to it: length and checksum."""
-    size = answer.first.get("x-linked-size", "")
+    said = answer.first.get("x-linked-size", "")
+    size = int(said) if re.fullmatch(r"[0-9]{1,18}", said) else None
     tag = answer.first.get("x-linked-etag", "").strip('"')
     return replace(
         wanted,
-        size=wanted.size if wanted.size is not None or not size.isdigit() else int(size),
+        size=size if wanted.size is None else wanted.size,
         sha256=wanted.sha256 or (tag if re.fullmatch(r"[0-9a-f]{64}", tag) else None),
     )
 
@@ -151,7 +155,7 @@ def _resume_headers(start: int, version: str | None) -> dict[str, str]:
     return headers
 
 
-def _continues(answer: Answer, start: int, version: str | None, size: int | None) -> bool:
+def _continues(answer: FileAnswer, start: int, version: str | None, size: int | None) -> bool:
     """Whether an answer goes on at `start`; a whole answer begins anew.
 
     Raises:
@@ -162,6 +166,7 @@ def _continues(answer: Answer, start: int, version: str | None, size: int | None
     announced = content_range(answer)
     if (
         answer.status == HTTPStatus.PARTIAL_CONTENT
+        and not answer.packed
         and announced is not None
         and announced[0] == start
         and (size is None or announced[2] in (None, size))
@@ -178,12 +183,14 @@ class _UnusablePartError(WebError):
     """A server does not complete a part that was begun."""
 
 
-def _whole_length(answer: Answer, start: int) -> int | None:
-    length = answer.headers.get("content-length", "")
-    return start + int(length) if length.isdigit() else None
+def _whole_length(answer: FileAnswer, start: int) -> int | None:
+    length = None if answer.packed else answer.length
+    return None if length is None else start + length
 
 
-def _write(answer: Answer, part: Path, start: int, done: Callable[[int], None]) -> None:
+def _write(
+    answer: FileAnswer, part: Path, start: int, whole: int | None, done: Callable[[int], None]
+) -> None:
     validator = answer.validator
     if validator is not None:
         write_whole(_tag(part), validator.encode())
@@ -197,6 +204,8 @@ def _write(answer: Answer, part: Path, start: int, done: Callable[[int], None]) 
             file.write(piece)
             at += len(piece)
             done(at)
+            if whole is not None and at > whole:
+                break  # an endless answer must not fill the disk; that it is wrong is told later
 
 
 def _fault(wanted: Wanted, part: Path) -> str | None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from mmscore.errors import ConfigError
 from mmscore.web.errors import Target, WebError
@@ -147,7 +147,7 @@ def huggingface(name: str, revision: str | None) -> Repository:
             if following is None:
                 break
             # The token goes along, so only the query is taken over, never another host.
-            url = urljoin(url, "?" + urlsplit(following[1]).query)
+            url = urlunsplit(urlsplit(url)._replace(query=following[1].partition("?")[2]))
         return found
 
     return Repository(

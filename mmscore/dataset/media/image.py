@@ -415,7 +415,9 @@ def _saved(image: Image.Image, kind: str, quality: int | None) -> bytes:
     if kind == "PNG":
         image.save(out, "PNG", compress_level=6, icc_profile=None)
     elif kind == "WEBP":
-        image.save(out, "WEBP", quality=quality, method=2, icc_profile=None)  # 4 takes twice as long
+        image.save(
+            out, "WEBP", quality=quality, method=2, icc_profile=None
+        )  # 4 takes twice as long
     else:
         image.save(out, "JPEG", quality=quality, icc_profile=None)
     return out.getvalue()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 VALUE_LIMIT = 160
 """Characters of a value that lists and filters show."""
@@ -67,34 +67,37 @@ class NumberColumn:
         return self._numbers
 
 
-Column = CodedColumn | NumberColumn
+Column = TypeVar("Column", CodedColumn, NumberColumn)
 
 
 class Columns:
     """Columns by name, made when first added to; each has a value for each sample."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, Column] = {}
+        self._words: dict[str, CodedColumn] = {}
+        self._numbers: dict[str, NumberColumn] = {}
         self.count = 0
 
-    def add(self, words: dict[str, Any], numbers: dict[str, float | int | None]) -> None:
+    def add(self, words: Mapping[str, Any], numbers: Mapping[str, float | int | None]) -> None:
         """The next sample's values; a name that others have and it lacks is none."""
-        for values, kind in ((words, CodedColumn), (numbers, NumberColumn)):
-            for name, value in values.items():
-                self._column(name, kind).add(value)
-        for name, column in self._columns.items():
-            if name not in words and name not in numbers:
-                column.add(None)
+        self._next(self._words, CodedColumn, words)
+        self._next(self._numbers, NumberColumn, numbers)
         self.count += 1
 
-    def _column(self, name: str, kind: Callable[[], Column]) -> Column:
-        column = self._columns.get(name)
-        if column is None:
-            column = self._columns[name] = kind()
+    def _next(
+        self, columns: dict[str, Column], new: Callable[[], Column], values: Mapping[str, Any]
+    ) -> None:
+        for name in [name for name in values if name not in columns]:
+            columns[name] = new()
             for _ in range(self.count):
-                column.add(None)
-        return column
+                columns[name].add(None)
+        for name, column in columns.items():
+            column.add(values.get(name))
 
     def to_json(self) -> dict[str, Any]:
-        """Name -> column."""
-        return {name: column.to_json() for name, column in self._columns.items()}
+        """Name -> column, in the order in which names first came."""
+        return {
+            name: column.to_json()
+            for columns in (self._words, self._numbers)
+            for name, column in columns.items()
+        }

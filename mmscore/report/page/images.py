@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmscore.report.page.text import HiddenPaths
+from mmscore.store.records import Prediction
 
 WHY_NOT = ("room", "gone", "changed", "damaged", "url")
 """Why an image is not in a page: no room was left; it is not where it was; it is another one than
@@ -38,16 +39,16 @@ class ImageList:
         self._numbers = {place: number for number, place in enumerate(uris)}
         self._uris = list(uris.values())
 
-    def media(self, prediction: Mapping[str, Any]) -> list[list[Any]]:
+    def media(self, prediction: Prediction) -> list[list[Any]]:
         """For each medium: the number of its image or -1, its place, its type, its notes."""
         return [
             [
-                self._numbers.get(str(medium.get("place", "")), -1),
-                self._hidden.sentence(str(medium.get("place", ""))),
-                str(medium.get("mime") or ""),
-                self._hidden.sentence("; ".join(map(str, medium.get("notes") or ()))),
+                self._numbers.get(medium.place, -1),
+                self._hidden.sentence(medium.place),
+                medium.mime or "",
+                self._hidden.sentence("; ".join(medium.notes or ())),
             ]
-            for medium in prediction.get("media") or ()
+            for medium in prediction.media
         ]
 
     def left_out(self) -> list[list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from mmscore.report.files import to_dict
@@ -11,7 +11,9 @@ from mmscore.report.page.images import ImageList, PageImages
 from mmscore.report.page.samples import (
     LOOKED_AT,
     PageSample,
+    answer_texts,
     facts,
+    fell_short,
     messages,
     sample_pieces,
     shared_lines,
@@ -21,6 +23,7 @@ from mmscore.report.page.samples import (
 from mmscore.report.page.text import HiddenPaths, SharedLines, cut, inert, is_absolute
 from mmscore.report.summary import Report, Row
 from mmscore.store.lines import Line
+from mmscore.store.records import Prediction, Score
 from mmscore.store.run_folder import Run
 
 _COUNTED = (
@@ -32,13 +35,12 @@ _COUNTED = (
 _MADE_OF = ("endpoint", "config", "fingerprints", "versions", "started", "finished")
 
 
-def run_pieces(report: Report, run: Run, images: PageImages) -> Iterator[str]:
+def run_pieces(report: Report, run: Run, images: PageImages, hidden: HiddenPaths) -> Iterator[str]:
     """The scripts of JSON that the page of a run is drawn from."""
-    hidden = HiddenPaths(roots_of(run))
     shared = shared_lines(_some(run))
     pictures = ImageList(images, hidden)
     yield _script("page", inert(hidden.value(_page(report))))
-    lines = worst_first(run.lines, lambda line: _fell_short(line, report.primary))
+    lines = worst_first(run.lines, lambda line: fell_short(line, report.primary))
     samples = (
         _sample(line, *whole, report.metrics, shared, pictures, hidden)
         for line, whole in zip(lines, run.whole(lines), strict=True)
@@ -65,7 +67,7 @@ def _script(name: str, text: str) -> str:
 def roots_of(run: Run) -> set[str]:
     """The folders that a run's configuration and its media name, below which names may be shown."""
     found: set[str] = set()
-    waiting: list[object] = [run.info.get("config"), run.benchmark.get("file")]
+    waiting: list[object] = [dict(run.info.config), run.benchmark.file]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str) and is_absolute(value) and "\n" not in value:
@@ -77,26 +79,20 @@ def roots_of(run: Run) -> set[str]:
     return found
 
 
-def _some(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Subset and prediction of samples from all over the run, so many of each subset."""
+def _some(run: Run) -> Iterator[Prediction]:
+    """Predictions of samples from all over the run, so many of each subset."""
     subsets: dict[str, list[Line]] = {}
     for line in run.lines:
         subsets.setdefault(line.subset, []).append(line)
-    for subset, lines in subsets.items():
+    for lines in subsets.values():
         every = -(-len(lines) // LOOKED_AT)
         for prediction, _ in run.whole(lines[::every]):
-            yield subset, prediction
-
-
-def _fell_short(line: Line, primary: str) -> bool:
-    """Whether a sample failed, has no score or less than the whole one."""
-    value = line.value(primary)
-    return value is None or value < 1.0
+            yield prediction
 
 
 def _page(report: Report) -> dict[str, Any]:
     """All but the samples."""
-    info = report.info
+    info = report.info.to_json()
     sections: list[tuple[str, tuple[Row, ...]]] = list(report.groups.items())
     if report.categories:
         sections.insert(0, ("category", report.categories))
@@ -114,76 +110,53 @@ def _page(report: Report) -> dict[str, Any]:
         "groups": list(report.groups),
         "failures": [list(failure) for failure in report.failures[:20]],
         **{name: whole[name] for name in _COUNTED},
-        "made_of": {name: info[name] for name in _MADE_OF if name in info},
+        "made_of": {name: info[name] for name in _MADE_OF},
     }
 
 
 def _bar(row: Row) -> dict[str, Any]:
-    return {
-        name: getattr(row, name) for name in ("metric", "name", "num", "shown", "low", "high")
-    }
+    return {name: getattr(row, name) for name in ("metric", "name", "num", "shown", "low", "high")}
 
 
 def _sample(
     line: Line,
-    prediction: Mapping[str, Any],
-    score: Mapping[str, Any],
+    prediction: Prediction,
+    score: Score | None,
     metrics: tuple[str, ...],
     shared: SharedLines,
     pictures: ImageList,
     hidden: HiddenPaths,
 ) -> PageSample:
-    reply, read = prediction.get("reply"), score.get("extracted")
-    choices = [cut(str(choice)) for choice in prediction.get("choices") or ()]
-    verdicts = _verdicts(score.get("judge"), hidden)
-    target = prediction.get("target")
+    read = score.extracted if score else None
+    votes = score.judge.verdicts if score and score.judge else ()
     words = {
-        "id": line.id,
-        "subset": line.subset,
-        "status": line.status,
-        "rule": score.get("rule"),
-        "finish": prediction.get("finish_reason"),
-        "expected": target,
+        "id": prediction.id,
+        "subset": prediction.subset,
+        "status": prediction.status,
+        "rule": score.rule if score else None,
+        "finish": prediction.finish_reason,
+        "expected": prediction.target,
         "read": read,
-        "verdict": [str(one[1]) for one in verdicts if one[1]] or None,
+        "verdict": [vote.verdict for vote in votes if vote.verdict] or None,
         **facts(prediction, hidden),
     }
     numbers = {
-        "index": line.index,
-        "repeat": line.repeat,
-        "seconds": line.seconds,
-        "first": line.first_token_seconds,
-        "in": line.prompt_tokens,
-        "out": line.completion_tokens,
-        "length": None if line.failed or reply is None else len(reply),
-        "choices": len(choices) or None,
-        "attempts": line.attempts,
+        "index": prediction.index,
+        "repeat": prediction.repeat,
+        "seconds": prediction.seconds,
+        "first": prediction.first_token_seconds,
+        "in": prediction.usage.prompt_tokens,
+        "out": prediction.usage.completion_tokens,
+        "length": len(prediction.reply) if prediction.replied else None,
+        "choices": len(prediction.choices) or None,
+        "attempts": prediction.attempts,
         **{f"score:{metric}": line.value(metric) for metric in metrics},
     }
     texts = [
         messages(prediction, shared),
-        choices,
-        whole_text(target),
-        0 if reply and reply == read else reply and cut(reply),
-        prediction.get("reasoning") and cut(prediction["reasoning"]),
-        whole_text(read),
-        verdicts,
-        prediction.get("error") and hidden.sentence(cut(str(prediction["error"]))),
+        [cut(choice) for choice in prediction.choices],
+        whole_text(prediction.target),
+        *answer_texts(prediction, score, hidden),
         pictures.media(prediction),
     ]
     return PageSample(words, numbers, texts)
-
-
-def _verdicts(judge: object, hidden: HiddenPaths) -> list[list[str | None]]:
-    """Of each judge: its name, its verdict, why; and the error where there is no verdict."""
-    if not isinstance(judge, dict):
-        return []
-    return [
-        [
-            str(one.get("judge", "")),
-            one.get("verdict"),
-            one.get("reasoning") and cut(one["reasoning"]),
-            one.get("error") and hidden.sentence(cut(one["error"])),
-        ]
-        for one in judge.get("verdicts") or ()
-    ]

@@ -10,6 +10,7 @@ from typing import Any
 from mmscore.report.page.columns import Columns, short
 from mmscore.report.page.text import HiddenPaths, SharedLines, cut, inert
 from mmscore.store.lines import Line, labels_of
+from mmscore.store.records import Prediction, Score, Turns
 
 SAMPLES_LIMIT = 200_000
 """Samples that a page lists."""
@@ -42,7 +43,9 @@ class PageSample:
     texts: list[Any]
 
 
-def sample_pieces(samples: Iterable[PageSample], asked: int, more: Mapping[str, Any]) -> Iterator[str]:
+def sample_pieces(
+    samples: Iterable[PageSample], asked: int, more: Mapping[str, Any]
+) -> Iterator[str]:
     """The scripts that hold the samples, those to be read when shown first.
 
     Args:
@@ -77,29 +80,56 @@ def _script(name: str, text: str) -> str:
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
-def shared_lines(samples: Iterable[tuple[str, Mapping[str, Any]]]) -> SharedLines:
-    """The lines that most samples share, of (subset, prediction) of some samples."""
-    return SharedLines(
-        (subset, text) for subset, prediction in samples for _, text in turns_of(prediction)
-    )
+def shared_lines(predictions: Iterable[Prediction]) -> SharedLines:
+    """The lines that most of some predictions of a subset share."""
+    return SharedLines((one.subset, [text for _, text in turns_of(one)]) for one in predictions)
 
 
-def turns_of(prediction: Mapping[str, Any]) -> list[tuple[str, str]]:
+def turns_of(prediction: Prediction) -> Turns:
     """Role and text of each message that was sent; the question alone where no more is kept."""
-    turns = prediction.get("turns") or [["user", prediction.get("question") or ""]]
-    return [(str(role), str(text)) for role, text in turns]
+    return prediction.turns or (("user", prediction.question),)
 
 
-def messages(prediction: Mapping[str, Any], shared: SharedLines) -> list[list[Any]]:
+def messages(prediction: Prediction, shared: SharedLines) -> list[list[Any]]:
     """Each message's role and the pieces of its text."""
-    subset = str(prediction.get("subset", ""))
-    return [[role, *shared.pieces(subset, cut(text))] for role, text in turns_of(prediction)]
+    return [
+        [role, *shared.pieces(prediction.subset, cut(text))] for role, text in turns_of(prediction)
+    ]
 
 
-def facts(prediction: Mapping[str, Any], hidden: HiddenPaths) -> dict[str, list[str]]:
+def answer_texts(prediction: Prediction, score: Score | None, hidden: HiddenPaths) -> list[Any]:
+    """Reply, reasoning, what was read, verdicts, error; a reply that is what was read is 0."""
+    reply, read = prediction.reply, score.extracted if score else None
+    return [
+        0 if reply and reply == read else cut(reply),
+        prediction.reasoning and cut(prediction.reasoning),
+        whole_text(read),
+        _verdicts(score, hidden),
+        prediction.error and hidden.sentence(cut(prediction.error)),
+    ]
+
+
+def _verdicts(score: Score | None, hidden: HiddenPaths) -> list[list[str | None]]:
+    """Of each judge: its name, its verdict, why; and the error where there is no verdict."""
+    if score is None or score.judge is None:
+        return []
+    found = [
+        [
+            vote.judge,
+            vote.verdict,
+            vote.reasoning and cut(vote.reasoning),
+            vote.error and hidden.sentence(cut(vote.error)),
+        ]
+        for vote in score.judge.verdicts
+    ]
+    if score.judge.error and not found:
+        found.append(["", None, None, hidden.sentence(cut(score.judge.error))])
+    return found
+
+
+def facts(prediction: Prediction, hidden: HiddenPaths) -> dict[str, list[str]]:
     """Column -> the sample's labels, for each fact that it has."""
-    metadata = prediction.get("metadata") or {}
-    known = ((name, value) for name, value in metadata.items() if value not in (None, "", []))
+    known = (pair for pair in prediction.metadata.items() if pair[1] not in (None, "", []))
     return {
         f"fact:{name}": [str(hidden.value(label)) for label in labels_of(value)]
         for name, value in islice(known, FACT_LIMIT)
@@ -114,3 +144,9 @@ def whole_text(text: str | None) -> str | None:
 def worst_first(lines: Sequence[Line], matters: Callable[[Line], bool]) -> list[Line]:
     """The lines that matter, then the others, each in their order."""
     return sorted(lines, key=lambda line: not matters(line))  # stable
+
+
+def fell_short(line: Line, metric: str) -> bool:
+    """Whether a sample failed, has no score or less than the whole one."""
+    value = line.value(metric)
+    return value is None or value < 1.0

@@ -43,15 +43,16 @@ class SharedLines:
     OPENING = 40
     """Characters that count as beginning alike: an option list may differ at its end."""
 
-    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Count the lines of (subset, text) of some samples; a few hundred of each suffice."""
+    def __init__(self, samples: Iterable[tuple[str, Iterable[str]]]) -> None:
+        """Count the lines of some samples' (subset, texts); a few hundred of each suffice."""
         sizes: Counter[str] = Counter()
         counts: Counter[tuple[str, str]] = Counter()
-        for subset, text in texts:
+        for subset, texts in samples:
             sizes[subset] += 1
-            counts.update({(subset, line[: self.OPENING]) for line in text.split("\n") if line})
+            lines = {line for text in texts for line in text.split("\n") if line}
+            counts.update({(subset, line[: self.OPENING]) for line in lines})
         self._shared = {
-            key for key, count in counts.items() if 1 < count and count > self.SHARE * sizes[key[0]]
+            key for key, count in counts.items() if count > 1 and count > self.SHARE * sizes[key[0]]
         }
         self.lines: dict[str, int] = {}
 
@@ -69,7 +70,7 @@ class SharedLines:
 
 
 _PATH = re.compile(
-    r"(?<![\w:/\\.~<>%=&?#-])(?:file://)?"
+    r"(?<![\w:/\\.~<>%=&?#…-])(?:file://)?"
     r"(?:(?:~[\w.-]*)?/(?:[^\s/`'\"<>|:;,()\[\]{}]+/)+[^\s/`'\"<>|:;,()\[\]{}]*"
     r"|[A-Za-z]:\\(?:[^\\`'\"<>|:;,()\[\]{}]+\\)+[^\s\\`'\"<>|:;,()\[\]{}]*)"
 )
@@ -89,8 +90,8 @@ class HiddenPaths:
         for root in self._roots:
             text = text.replace(root + "/", "…/").replace(root + "\\", "…/")
             if text == root:
-                return "…/" + _last(root)
-        return _PATH.sub(lambda found: "…/" + _last(found[0]), text)
+                return _end(root)
+        return _PATH.sub(lambda found: _end(found[0]), text)
 
     def value(self, value: object) -> object:
         """The same value of JSON with all its strings so."""
@@ -106,7 +107,7 @@ class HiddenPaths:
         """A string that is a path as a whole, blanks in it too, else the sentence."""
         shorter = self.sentence(text)
         if shorter == text and is_absolute(text) and "\n" not in text:
-            return "…/" + _last(text)
+            return _end(text)
         return shorter
 
 
@@ -117,7 +118,8 @@ def is_absolute(text: str) -> bool:
     return text.startswith("/") or PureWindowsPath(text).is_absolute()
 
 
-def _last(path: str) -> str:
-    """The last name of a path."""
-    plain = path.rstrip("/\\")
-    return PureWindowsPath(plain).name if "\\" in plain else PurePosixPath(plain).name
+def _end(path: str) -> str:
+    """`…/name` for a path; `…` where the name may be a person's, as that of `/home/name`."""
+    plain = path.removeprefix("file://").rstrip("/\\")
+    whole = PureWindowsPath(plain) if "\\" in plain else PurePosixPath(plain)
+    return f"…/{whole.name}" if len(whole.parts) > 3 or whole.suffix else "…"

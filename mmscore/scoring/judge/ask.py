@@ -289,7 +289,7 @@ def _hint(reply: Reply) -> str:
 
 
 @dataclass(slots=True)
-class Judgement:
+class JudgeAnswer:
     """How asking a judge about a reply ended.
 
     Attributes:
@@ -321,36 +321,36 @@ class Judgement:
         self.requests += reply.attempts
         self.seconds += reply.seconds
 
-    def fail(self, kind: FailureKind, error: str) -> Judgement:
+    def fail(self, kind: FailureKind, error: str) -> JudgeAnswer:
         """Itself, failed."""
         self.kind, self.error = kind, error
         return self
 
 
-def ask(judge: Judge, prompt: Prompt, messages: Sequence[Message]) -> Judgement:
+def ask(judge: Judge, prompt: Prompt, messages: Sequence[Message]) -> JudgeAnswer:
     """Ask a judge for a verdict: once more after a broken reply, once more after a cut one."""
     assert judge.client is not None
-    judgement = Judgement()
+    answer = JudgeAnswer()
     options: dict[str, Any] = {}
     talk = [*messages]
     while True:
         reply = judge.client.ask(judge.request(talk, **options).body)
-        judgement.add(reply)
+        answer.add(reply)
         if reply.status in FAILED:
             cut = "its reply was cut off, and with more room " if options else ""
-            return judgement.fail("transport", f"{cut}{reply.error}")
+            return answer.fail("transport", f"{cut}{reply.error}")
         try:
-            judgement.verdict = _read(reply, prompt.contract)
-            return judgement
+            answer.verdict = _read(reply, prompt.contract)
+            return answer
         except VerdictError as error:
             if reply.status == "truncated":
                 if options:
-                    return judgement.fail(
+                    return answer.fail(
                         "truncated", "its reply was cut off by the token limit, also with more room"
                     )
                 options = _more_room(judge.options, reply)
             elif len(talk) > len(messages):
-                return judgement.fail("contract", f"its reply is no verdict: {error}")
+                return answer.fail("contract", f"its reply is no verdict: {error}")
             else:
                 talk += [
                     Message("assistant", reply.text or "(empty)"),

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from mmscore.config.judge import JudgeConfig
 from mmscore.error_text import without_secrets
-from mmscore.errors import DataError, EndpointError
+from mmscore.errors import EndpointError
 from mmscore.model.request import rendered
-from mmscore.scoring.judge.ask import Judge, Judgement, Prompt, ask, judge_of, probe, prompt_of
+from mmscore.scoring.judge.ask import Judge, JudgeAnswer, Prompt, ask, judge_of, probe, prompt_of
 from mmscore.scoring.judge.verdicts import Aggregation, combine
-from mmscore.store.journal import AppendFile, LastRecords
-from mmscore.types import Message, Sample
-
-JUDGEMENTS = "judgements.jsonl"
+from mmscore.store.info import JudgeInfo
+from mmscore.store.journal import JUDGEMENTS, AppendFile, LastRecords
+from mmscore.store.records import Judgement, JudgementKey, JudgeSummary, Score
+from mmscore.types import Message, Sample, Usage
 
 ACCURACY = "accuracy"
 """The metric a judge gives, whatever the benchmark's own are called."""
@@ -33,11 +34,8 @@ PASSED = 0.99
 FAILURES_IN_A_ROW = 8
 """Requests in a row after whose failure a judge is not asked any more."""
 
-Key = tuple[str, int, str, int]
-"""Sample, its repeat, judge, the judge's repeat."""
 
-
-class Panel:
+class JudgePanel:
     """All judges of a run; called from any number of workers."""
 
     def __init__(
@@ -45,7 +43,7 @@ class Panel:
         config: JudgeConfig,
         metrics: Sequence[str],
         judges: Iterable[Judge],
-        earlier: LastRecords[Key] | None,
+        earlier: LastRecords[Judgement] | None,
         file: AppendFile | None,
         notice: Callable[[str], None],
         concurrency: int = 1,
@@ -76,23 +74,21 @@ class Panel:
         self._unusable: EndpointError | None = None
         self._failures = dict.fromkeys((judge.id for judge in self._judges), 0)
 
-    def __call__(
-        self, sample: Sample, repeat: int, reply: str, record: dict[str, Any]
-    ) -> dict[str, Any]:
-        """The score record with the judges' word in it.
+    def __call__(self, sample: Sample, repeat: int, reply: str, score: Score) -> Score:
+        """The score with the judges' word in it.
 
         Raises:
             EndpointError: A judge cannot be used from the start.
             StorageError: A verdict cannot be written.
         """
-        metrics: Mapping[str, float] = record["metrics"]
+        metrics = score.metrics
         if self.prompt.needs_gold and sample.target is None:
-            return {**record, "metrics": self._merged(metrics, None)}
+            return replace(score, metrics=self._merged(metrics, None))
         if self.config.strategy == "llm_recall" and metrics.get(self._primary, 0.0) > PASSED:
             passed = {} if self._has_accuracy else {ACCURACY: 1.0}
-            return {**record, "metrics": {**passed, **metrics}}
+            return replace(score, metrics={**passed, **metrics})
         summary = self._summary(sample, repeat, reply)
-        return {**record, "metrics": self._merged(metrics, summary["value"]), "judge": summary}
+        return replace(score, metrics=self._merged(metrics, summary.value), judge=summary)
 
     def ready(self) -> None:
         """Ask each judge once whether it can judge at all; later calls do nothing.
@@ -147,96 +143,87 @@ class Panel:
             value = max(value, metrics.get(ACCURACY, 0.0))
         return {ACCURACY: value, **{k: v for k, v in metrics.items() if k != ACCURACY}}
 
-    def _summary(self, sample: Sample, repeat: int, reply: str) -> dict[str, Any]:
+    def _summary(self, sample: Sample, repeat: int, reply: str) -> JudgeSummary:
         """What `scores.jsonl` keeps of the judges' work on one reply."""
         texts = (rendered(sample.messages), sample.target or "", reply)
         messages = self.prompt.messages(*map(_sendable, texts))
-        lines = [
+        said = [
             self._one((sample.id, repeat, judge.id, number), judge, messages)
             for judge in self._judges
             for number in range(self.config.repeats)
         ]
-        said: dict[str, list[float | None]] = {}
-        for line in lines:
-            said.setdefault(line["judge"], []).append(line["value"])
+        values: dict[str, list[float | None]] = {}
+        for one in said:
+            values.setdefault(one.judge, []).append(one.value)
         outcome = combine(
-            said, cast(Aggregation, self.config.aggregation), self.config.min_valid_judges
+            values, cast(Aggregation, self.config.aggregation), self.config.min_valid_judges
         )
-        reasons = [line["error"] for line in lines if line["error"]]
+        reasons = [one.error for one in said if one.error]
         error = outcome.error if len(self._judges) > 1 or not reasons else reasons[0]
         if outcome.error and len(self._judges) > 1 and reasons:
             error = f"{outcome.error}: {reasons[0]}"
-        return {
-            "value": outcome.value,
-            "error": error if outcome.error else None,
-            "complete": outcome.complete,
-            "verdicts": [{name: line[name] for name in _SHOWN} for line in lines],
-            "usage": {
-                name: sum(line["usage"][name] for line in lines)
-                for name in ("prompt_tokens", "completion_tokens")
-            },
-            "requests": sum(line["requests"] for line in lines),
-            "seconds": round(sum(line["seconds"] for line in lines), 6),
-        }
+        return JudgeSummary(
+            value=outcome.value,
+            error=error if outcome.error else None,
+            complete=outcome.complete,
+            verdicts=tuple(one.vote for one in said),
+            usage=Usage(
+                sum(one.usage.prompt_tokens or 0 for one in said),
+                sum(one.usage.completion_tokens or 0 for one in said),
+            ),
+            requests=sum(one.requests for one in said),
+            seconds=round(sum(one.seconds for one in said), 6),
+        )
 
-    def _one(self, key: Key, judge: Judge, messages: Sequence[Message]) -> Mapping[str, Any]:
+    def _one(self, key: JudgementKey, judge: Judge, messages: Sequence[Message]) -> Judgement:
         """One judge's word on one reply: what it said before, or what it says now."""
         request = judge.request(messages).hash
         before = self._earlier.get(key) if self._earlier is not None else None
-        known = before if before is not None and before["request"] == request else None
-        if known is not None and (known["error"] is None or judge.client is None):
+        known = before if before is not None and before.request == request else None
+        if known is not None and (known.error is None or judge.client is None):
             return known
         if judge.client is None:
-            judgement = Judgement().fail("not_asked", "it has not been asked")
+            answer = JudgeAnswer().fail("not_asked", "it has not been asked")
         elif self._failures[judge.id] >= self._patience:
-            judgement = Judgement().fail("not_asked", "it had stopped answering and was not asked")
+            answer = JudgeAnswer().fail("not_asked", "it had stopped answering and was not asked")
         else:
             self.ready()
-            judgement = ask(judge, self.prompt, messages)
-            self._count(judge, judgement)
-        line = _line(key, request, judgement)
-        if self._file is not None and judgement.requests:
-            self._file.append(line)
-        return line
+            answer = ask(judge, self.prompt, messages)
+            self._count(judge, answer)
+        judgement = _judgement(key, request, answer)
+        if self._file is not None and answer.requests:
+            self._file.append(judgement)
+        return judgement
 
-    def _count(self, judge: Judge, judgement: Judgement) -> None:
+    def _count(self, judge: Judge, answer: JudgeAnswer) -> None:
         with self._lock:
-            failed = judgement.kind == "transport"
+            failed = answer.kind == "transport"
             self._failures[judge.id] = self._failures[judge.id] + 1 if failed else 0
             out = self._failures[judge.id] == self._patience
         if out:
             self._notice(
                 f"the judge `{judge.id}` failed {self._patience} times in a row and is not asked "
-                f"any more: {judgement.error}; what it did not judge can be judged later with "
+                f"any more: {answer.error}; what it did not judge can be judged later with "
                 "--resume"
             )
 
 
-_SHOWN = ("judge", "judge_repeat", "verdict", "value", "reasoning", "kind", "error")
-
-
-def _line(key: Key, request: str, judgement: Judgement) -> dict[str, Any]:
-    """The line of `judgements.jsonl`."""
-    verdict = judgement.verdict
-    return {
-        "id": key[0],
-        "repeat": key[1],
-        "judge": key[2],
-        "judge_repeat": key[3],
-        "request": request,
-        "verdict": verdict.said if verdict else None,
-        "value": verdict.value if verdict else None,
-        "reasoning": verdict.reasoning if verdict else None,
-        "kind": judgement.kind,
-        "error": judgement.error,
-        "attempts": judgement.attempts,
-        "usage": {
-            "prompt_tokens": judgement.prompt_tokens,
-            "completion_tokens": judgement.completion_tokens,
-        },
-        "requests": judgement.requests,
-        "seconds": round(judgement.seconds, 6),
-    }
+def _judgement(key: JudgementKey, request: str, answer: JudgeAnswer) -> Judgement:
+    """What is kept of a judge's answer."""
+    verdict = answer.verdict
+    return Judgement(
+        *key,
+        request=request,
+        verdict=verdict.said if verdict else None,
+        value=verdict.value if verdict else None,
+        reasoning=verdict.reasoning if verdict else None,
+        kind=answer.kind,
+        error=answer.error,
+        attempts=tuple(answer.attempts),
+        usage=Usage(answer.prompt_tokens, answer.completion_tokens),
+        requests=answer.requests,
+        seconds=round(answer.seconds, 6),
+    )
 
 
 def _sendable(text: str) -> str:
@@ -254,7 +241,7 @@ def panel_of(
     file: AppendFile | None,
     notice: Callable[[str], None],
     concurrency: int = 1,
-) -> Panel | None:
+) -> JudgePanel | None:
     """The judges of a run's folder; None where none is wanted.
 
     Args:
@@ -272,26 +259,17 @@ def panel_of(
     if not config.asks:
         return None
     judges = [judge_of(model, ask=file is not None) for model in config.models]
-    return Panel(config, metrics, judges, read_judgements(folder), file, notice, concurrency)
+    return JudgePanel(config, metrics, judges, read_judgements(folder), file, notice, concurrency)
 
 
-def read_judgements(folder: Path) -> LastRecords[Key] | None:
+def read_judgements(folder: Path) -> LastRecords[Judgement] | None:
     """What judges said in a run, the last word of each; None where none was asked. Close it.
 
     Raises:
         DataError: The file is damaged.
     """
     path = folder / JUDGEMENTS
-    if not path.exists():
-        return None
-    try:
-        return LastRecords(path, _key)
-    except KeyError as error:
-        raise DataError(f"a line of `{path}` has no `{error.args[0]}`") from None
-
-
-def _key(line: Mapping[str, Any]) -> Key:
-    return line["id"], line["repeat"], line["judge"], line["judge_repeat"]
+    return LastRecords(path, Judgement) if path.exists() else None
 
 
 def described(config: JudgeConfig) -> dict[str, Any]:
@@ -321,26 +299,26 @@ def described(config: JudgeConfig) -> dict[str, Any]:
     }
 
 
-def facts(config: JudgeConfig) -> dict[str, Any] | None:
-    """What the report says of the judge; None where none is asked."""
+def info_of(config: JudgeConfig) -> JudgeInfo | None:
+    """What a run's folder says of the judge; None where none is asked."""
     if not config.asks:
         return None
-    return {
-        "strategy": config.strategy,
-        "models": {model.judge_id: model.model_id for model in config.models},
-        "prompt": prompt_of(config).id,
-        "repeats": config.repeats,
-        "aggregation": config.aggregation,
-    }
+    return JudgeInfo(
+        strategy=config.strategy,
+        models={model.judge_id: model.model_id for model in config.models},
+        prompt=prompt_of(config).id,
+        repeats=config.repeats,
+        aggregation=config.aggregation,
+    )
 
 
-def metrics_with(config: JudgeConfig, metrics: Iterable[str]) -> list[str]:
+def metrics_with(config: JudgeConfig, metrics: Iterable[str]) -> tuple[str, ...]:
     """The metrics of a run, the judges' accuracy first where a judge is asked.
 
     Instead of a benchmark without an accuracy of its own, `llm` scores the judges' alone.
     """
-    names = [*metrics]
+    names = tuple(metrics)
     if not config.asks:
         return names
     alone = config.strategy == "llm" and ACCURACY not in names
-    return [ACCURACY] if alone else [*dict.fromkeys((ACCURACY, *names))]
+    return (ACCURACY,) if alone else tuple(dict.fromkeys((ACCURACY, *names)))

@@ -1,0 +1,210 @@
+"""How records are spelt in JSON: one table of its fields, in their order, reads and writes each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+from mmscore.error_text import what
+
+
+class RecordError(ValueError):
+    """A record is none of a run; its words go behind the record's place."""
+
+
+class Record:
+    """A value that is kept as a JSON object; its fields are those of `SPELLINGS`, in order."""
+
+    __slots__ = ()
+    SPELLINGS: ClassVar[Mapping[str, Spelling]]
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """The record that an object of JSON tells of; keys that nobody knows are passed over.
+
+        Raises:
+            RecordError: It tells of none.
+        """
+        return cls(*values_in(record, cls.SPELLINGS))
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of JSON that tells of it."""
+        made = {}
+        for name, spelling in self.SPELLINGS.items():
+            value = getattr(self, name)
+            if value is not None:
+                made[name] = value if spelling.write is None else spelling.write(value)
+            elif spelling.always:
+                made[name] = None
+        return made
+
+
+NONE = type(None)
+
+
+class Spelling(NamedTuple):
+    """How a field stands in JSON.
+
+    Attributes:
+        kinds: The types its value may have.
+        default: What it is where a record lacks it; without one a record must have it.
+        read: From JSON's value to the field's; not called for null.
+        write: From the field's value to JSON's; not called for None.
+        always: Whether it is written where it is None.
+    """
+
+    kinds: frozenset[type]
+    default: Any = ...
+    read: Callable[[Any], Any] | None = None
+    write: Callable[[Any], Any] | None = None
+    always: bool = True
+
+
+def values_in(record: Mapping[str, Any], spellings: Mapping[str, Spelling]) -> list[Any]:
+    """The values of fields in a record, in order.
+
+    Raises:
+        RecordError: One is missing or of another type.
+    """
+    values = []
+    for name, (kinds, default, read, _, _) in spellings.items():
+        value = record.get(name, default)
+        if type(value) not in kinds:
+            raise RecordError(_wrong(name, value, kinds))
+        if read is not None and value is not None:
+            try:
+                value = read(value)
+            except RecordError as error:
+                raise RecordError(f"in `{name}` {error}") from None
+        values.append(value)
+    return values
+
+
+def _wrong(name: str, value: object, kinds: frozenset[type]) -> str:
+    if value is ...:
+        return f"has no `{name}`"
+    wanted = " or ".join(word for kind, word in _WORDS.items() if kind in kinds)
+    return f"has {what(value)} as `{name}`, expected {wanted}"
+
+
+_WORDS = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "a boolean",
+    list: "a list",
+    dict: "an object",
+    NONE: "null",
+}
+
+
+def text(default: Any = ...) -> Spelling:
+    """A string."""
+    return Spelling(frozenset({str}), default)
+
+
+def maybe(kind: type, *, always: bool = True) -> Spelling:
+    """A value of a type, or null, which is also what is not there."""
+    return Spelling(frozenset({kind, NONE}), None, always=always)
+
+
+def maybe_number() -> Spelling:
+    """A finite number, or null."""
+    return Spelling(frozenset({int, float, NONE}), None, finite)
+
+
+def count(default: Any = ...) -> Spelling:
+    """A whole number."""
+    return Spelling(frozenset({int}), default)
+
+
+def number(default: Any = ...) -> Spelling:
+    """A finite number."""
+    return Spelling(frozenset({int, float}), default, finite)
+
+
+def finite(value: float) -> float:
+    """The same number.
+
+    Raises:
+        RecordError: It is none that can be reckoned with.
+    """
+    if not math.isfinite(value):
+        raise RecordError(f"found {value!r}, expected a finite number")
+    return value
+
+
+def facts(
+    default: Any = ..., read: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None
+) -> Spelling:
+    """An object with keys of the user's."""
+    return Spelling(frozenset({dict}), default, read, dict)
+
+
+def texts(default: Any = ...) -> Spelling:
+    """A list of strings."""
+    return Spelling(frozenset({list}), default, _texts, list)
+
+
+def maybe_texts() -> Spelling:
+    """A list of strings, or nothing."""
+    return Spelling(frozenset({list, NONE}), None, _texts, list, always=False)
+
+
+def one(of: type[Record], default: Any = ...) -> Spelling:
+    """Another record inside this one."""
+    return Spelling(frozenset({dict}), default, of.from_json, _written)
+
+
+def maybe_one(of: type[Record], *, always: bool = True) -> Spelling:
+    """Another record, or null."""
+    return Spelling(frozenset({dict, NONE}), None, of.from_json, _written, always)
+
+
+def each(of: type[Record]) -> Spelling:
+    """A list of other records."""
+
+    def read(values: list[Any]) -> tuple[Record, ...]:
+        return tuple(map(of.from_json, objects(values)))
+
+    return Spelling(frozenset({list}), [], read, _written_each)
+
+
+def objects(values: Iterable[Any]) -> tuple[dict[str, Any], ...]:
+    """The same, all of them seen to be objects.
+
+    Raises:
+        RecordError: One is none.
+    """
+    return _all_of(dict, values)
+
+
+def each_value(kind: type, values: dict[str, Any]) -> dict[str, Any]:
+    """The same, all of its values seen to be of that type.
+
+    Raises:
+        RecordError: One is not.
+    """
+    _all_of(kind, values.values())
+    return values
+
+
+def _texts(values: list[Any]) -> tuple[str, ...]:
+    return _all_of(str, values)
+
+
+def _all_of(kind: type, values: Iterable[Any]) -> tuple[Any, ...]:
+    found = tuple(values)
+    for value in found:
+        if type(value) is not kind:
+            raise RecordError(f"holds {what(value)}, expected {_WORDS[kind]}")
+    return found
+
+
+def _written(value: Record) -> dict[str, Any]:
+    return value.to_json()
+
+
+def _written_each(values: tuple[Record, ...]) -> list[dict[str, Any]]:
+    return [value.to_json() for value in values]
