@@ -24,9 +24,9 @@ from mmscore.store.journal import (
     PREDICTIONS,
     SCORES,
     AppendFile,
-    LastRecords,
     encode,
 )
+from mmscore.store.reader import LastRecords
 from mmscore.store.records import Key, Prediction
 from mmscore.store.run_folder import read_run, write_run
 from mmscore.version import versions
@@ -166,7 +166,7 @@ def _lines(
     judges: JudgePanel | None,
 ) -> Iterator[bytes]:
     """The score lines of all replies, in the order in which their samples first ended."""
-    replies = LastRecords(folder / PREDICTIONS, Prediction, Prediction.replied_in)
+    replies = LastRecords(folder / PREDICTIONS, Prediction, lambda one: one.replied)
     with closing(replies):
         if workers:
             yield from _at_once(score, replies, workers, judges)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import PREDICTIONS, SCORES, AppendFile, RecordReader, encode, placed
+from mmscore.store.journal import PREDICTIONS, SCORES, AppendFile, encode
+from mmscore.store.reader import RecordReader
 from mmscore.store.records import Key, Prediction, Score
 
 REPLACED = "replaced.jsonl"
@@ -81,7 +82,7 @@ def bring_in_line(
     stored: set[tuple[Key, str | None]] = set()
     for name in (REPLACED, PREDICTIONS):
         if (folder / name).exists():
-            for at, prediction in placed(folder / name, Prediction):
+            for at, prediction in RecordReader(folder / name, Prediction).placed():
                 if prediction.replied:
                     reply = prediction.key, prediction.request
                     found[reply] = (name, at)
@@ -110,6 +111,8 @@ def bring_in_line(
             encode(replace(read[name](at), index=index)) for index, (name, at) in ours
         )
     scores.rewrite(
-        encode(score) for _, score in placed(folder / SCORES, Score) if score.key in kept
+        encode(score)
+        for _, score in RecordReader(folder / SCORES, Score).placed()
+        if score.key in kept
     )
     return Moved(len(away), len(ours) - len(kept))

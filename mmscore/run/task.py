@@ -27,7 +27,8 @@ from mmscore.run.run_info import now, run_info
 from mmscore.run.services import each_service, result_name
 from mmscore.scoring.judge import panel
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile, LastRecords
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile
+from mmscore.store.reader import LastRecords
 from mmscore.store.records import Key, Prediction, Score
 from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run
 
@@ -277,7 +278,7 @@ def _own_folder(plan: Plan) -> Path | None:
 
 
 def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
-    predictions = LastRecords(folder / PREDICTIONS, Prediction, Prediction.replied_in)
+    predictions = LastRecords(folder / PREDICTIONS, Prediction, lambda one: one.replied)
     open_things.enter_context(closing(predictions))
     if rescore:
         return Earlier(predictions)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from mmscore.config.price import Price
 from mmscore.store import spelling
-from mmscore.store.spelling import Record, RecordError, Spelling
+from mmscore.store.spelling import Record, RecordError, Shape, Spelling
 
 SCHEMA = 1
 """The version of `run.json` that is written and understood."""
@@ -34,14 +34,16 @@ class BenchmarkInfo(Record):
     groups: tuple[str, ...]
     file: str | None = None
 
-    SPELLINGS: ClassVar = {
-        "name": spelling.text(),
-        "title": spelling.maybe(str),
-        "metrics": spelling.texts([]),
-        "subsets": spelling.facts({}, lambda value: spelling.each_value(str, value)),
-        "groups": spelling.texts([]),
-        "file": spelling.maybe(str, always=False),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            "name": spelling.text(),
+            "title": spelling.maybe(str),
+            "metrics": spelling.texts([]),
+            "subsets": spelling.facts({}, lambda value: spelling.each_value(str, value)),
+            "groups": spelling.texts([]),
+            "file": spelling.maybe(str, always=False),
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,13 @@ class Fingerprints(Record):
     prompt: str | None
     scorer: str | None
 
-    SPELLINGS: ClassVar = {
-        "data": spelling.maybe(str),
-        "prompt": spelling.maybe(str),
-        "scorer": spelling.maybe(str),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            "data": spelling.maybe(str),
+            "prompt": spelling.maybe(str),
+            "scorer": spelling.maybe(str),
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +87,22 @@ class JudgeInfo(Record):
     repeats: int | None
     aggregation: str | None
 
-    SPELLINGS: ClassVar = {
-        "strategy": spelling.maybe(str),
-        "models": spelling.facts({}, lambda value: spelling.each_value(str, value)),
-        "prompt": spelling.maybe(str),
-        "repeats": spelling.maybe(int),
-        "aggregation": spelling.maybe(str),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            "strategy": spelling.maybe(str),
+            "models": spelling.facts({}, lambda value: spelling.each_value(str, value)),
+            "prompt": spelling.maybe(str),
+            "repeats": spelling.maybe(int),
+            "aggregation": spelling.maybe(str),
+        }
+    )
 
 
-_PRICE = {"input": spelling.number(), "output": spelling.number()}
+_PRICE = Shape({"input": spelling.number(), "output": spelling.number()})
 
 
 def _price(value: dict[str, Any]) -> Price:
-    return Price(*spelling.values_in(value, _PRICE))
-
-
-def _version(value: int) -> int:
-    if value > SCHEMA:
-        raise NewerRecordError(f"has schema_version {value}, this mmscore reads up to {SCHEMA}")
-    return value
+    return Price(*_PRICE.read(value))
 
 
 class NewerRecordError(RecordError):
@@ -153,23 +153,40 @@ class RunInfo(Record):
     judge: JudgeInfo | None
     merged: tuple[str, ...] | None = None
 
-    SPELLINGS: ClassVar = {
-        "schema_version": Spelling(frozenset({int}), read=_version),
-        "benchmark": spelling.one(BenchmarkInfo),
-        "model": spelling.maybe(str),
-        "endpoint": spelling.maybe(str),
-        "config": spelling.facts(),
-        "versions": spelling.facts({}, lambda value: spelling.each_value(str, value)),
-        "fingerprints": spelling.one(Fingerprints),
-        "price": Spelling(frozenset({dict, spelling.NONE}), None, _price, Price.to_json),
-        "planned": spelling.facts({}, lambda value: spelling.each_value(int, value)),
-        "repeats": spelling.count(1),
-        "shard": spelling.maybe(str),
-        "started": spelling.maybe(str),
-        "finished": spelling.maybe(str),
-        "seconds": spelling.number(0.0),
-        "stopped": spelling.maybe(str),
-        "reused": spelling.count(0),
-        "judge": spelling.maybe_one(JudgeInfo),
-        "merged": spelling.maybe_texts(),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            "schema_version": spelling.count(),
+            "benchmark": spelling.one(BenchmarkInfo),
+            "model": spelling.maybe(str),
+            "endpoint": spelling.maybe(str),
+            "config": spelling.facts(),
+            "versions": spelling.facts({}, lambda value: spelling.each_value(str, value)),
+            "fingerprints": spelling.one(Fingerprints),
+            "price": Spelling(frozenset({dict, spelling.NONE}), None, _price, Price.to_json),
+            "planned": spelling.facts({}, lambda value: spelling.each_value(int, value)),
+            "repeats": spelling.count(1),
+            "shard": spelling.maybe(str),
+            "started": spelling.maybe(str),
+            "finished": spelling.maybe(str),
+            "seconds": spelling.number(0.0),
+            "stopped": spelling.maybe(str),
+            "reused": spelling.count(0),
+            "judge": spelling.maybe_one(JudgeInfo),
+            "merged": spelling.maybe_texts(),
+        }
+    )
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> RunInfo:
+        """The run that `run.json` tells of.
+
+        Raises:
+            NewerRecordError: A newer mmscore wrote it, so its fields may be others.
+            RecordError: It tells of none.
+        """
+        version = record.get("schema_version")
+        if type(version) is int and version > SCHEMA:
+            raise NewerRecordError(
+                f"has schema_version {version}, this mmscore reads up to {SCHEMA}"
+            )
+        return cls(*cls.SHAPE.read(record))

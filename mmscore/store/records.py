@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from mmscore.error_text import listed, shown
 from mmscore.store import spelling
-from mmscore.store.spelling import NONE, Record, RecordError, Spelling
+from mmscore.store.spelling import NONE, Record, RecordError, Shape, Spelling
 from mmscore.types import FAILED, SCORED, Usage
 
 Key = tuple[str, int]
@@ -26,23 +26,26 @@ _KEY = {"id": spelling.text(), "repeat": spelling.count(0)}
 _JUDGEMENT_KEY = {**_KEY, "judge": spelling.text(), "judge_repeat": spelling.count(0)}
 
 
-def _key_in(record: Mapping[str, Any]) -> Key:
-    name, repeat = spelling.values_in(record, _KEY)
-    return name, repeat
+class Line(Record):
+    """A record that is a line of a file, known by a key."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Any:
+        """What it is known by."""
+        raise NotImplementedError
 
 
-_TOKENS = {
-    "prompt_tokens": spelling.maybe(int),
-    "completion_tokens": spelling.maybe(int),
-}
+_TOKENS = Shape({"prompt_tokens": spelling.maybe(int), "completion_tokens": spelling.maybe(int)})
 
 
 def _usage(value: dict[str, Any]) -> Usage:
-    return Usage(*spelling.values_in(value, _TOKENS))
+    return Usage(*_TOKENS.read(value))
 
 
-def _usage_json(usage: Usage) -> dict[str, int | None]:
-    return {name: getattr(usage, name) for name in _TOKENS}
+def _usage_json(usage: Usage) -> dict[str, Any]:
+    return _TOKENS.write(usage)
 
 
 _USAGE = Spelling(frozenset({dict}), {}, _usage, _usage_json)
@@ -51,7 +54,7 @@ _USAGE = Spelling(frozenset({dict}), {}, _usage, _usage_json)
 # --- predictions.jsonl ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SentMedium(Record):
     """What is kept of a medium that was sent; its bytes are not.
 
@@ -73,15 +76,17 @@ class SentMedium(Record):
     url: bool | None = None
     notes: tuple[str, ...] | None = None
 
-    SPELLINGS: ClassVar = {
-        "place": spelling.text(),
-        "sha256": spelling.text(""),
-        "bytes": spelling.maybe(int, always=False),
-        "characters": spelling.maybe(int, always=False),
-        "mime": spelling.maybe(str, always=False),
-        "url": spelling.maybe(bool, always=False),
-        "notes": spelling.maybe_texts(),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            "place": spelling.text(),
+            "sha256": spelling.text(""),
+            "bytes": spelling.maybe(int, always=False),
+            "characters": spelling.maybe(int, always=False),
+            "mime": spelling.maybe(str, always=False),
+            "url": spelling.maybe(bool, always=False),
+            "notes": spelling.maybe_texts(),
+        }
+    )
 
 
 def _status(value: str) -> str:
@@ -106,8 +111,8 @@ def _turns_json(turns: Turns) -> list[list[str]]:
     return [[role, text] for role, text in turns]
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction(Record):
+@dataclass(slots=True)
+class Prediction(Line):
     """What is kept of an asked sample; it alone suffices to score again.
 
     Attributes:
@@ -154,53 +159,45 @@ class Prediction(Record):
     choices: tuple[str, ...]
     metadata: Mapping[str, Any]
 
-    SPELLINGS: ClassVar = {
-        **_KEY,
-        "subset": spelling.text(),
-        "index": spelling.count(0),
-        "request": spelling.maybe(str),
-        "status": Spelling(frozenset({str}), read=_status),
-        "reply": spelling.text(),
-        "reasoning": spelling.maybe(str),
-        "finish_reason": spelling.maybe(str),
-        "usage": _USAGE,
-        "seconds": spelling.maybe_number(),
-        "first_token_seconds": spelling.maybe_number(),
-        "attempts": spelling.count(0),
-        "error": spelling.maybe(str),
-        "media": spelling.each(SentMedium),
-        "question": spelling.text(),
-        "turns": Spelling(frozenset({list, NONE}), None, _turns, _turns_json, always=False),
-        "target": Spelling(frozenset({str, NONE})),
-        "choices": spelling.texts(),
-        "metadata": spelling.facts(),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            **_KEY,
+            "subset": spelling.text(),
+            "index": spelling.count(0),
+            "request": spelling.maybe(str),
+            "status": Spelling(frozenset({str}), read=_status),
+            "reply": spelling.text(),
+            "reasoning": spelling.maybe(str),
+            "finish_reason": spelling.maybe(str),
+            "usage": _USAGE,
+            "seconds": spelling.maybe_number(),
+            "first_token_seconds": spelling.maybe_number(),
+            "attempts": spelling.count(0),
+            "error": spelling.maybe(str),
+            "media": spelling.each(SentMedium),
+            "question": spelling.text(),
+            "turns": Spelling(frozenset({list, NONE}), None, _turns, _turns_json, always=False),
+            "target": Spelling(frozenset({str, NONE})),
+            "choices": spelling.texts(),
+            "metadata": spelling.facts(),
+        }
+    )
 
     @property
     def key(self) -> Key:
         """What it is known by."""
         return self.id, self.repeat
 
-    @classmethod
-    def key_in(cls, record: Mapping[str, Any]) -> Key:
-        """The key of the record that an object of JSON tells of, without reading all of it."""
-        return _key_in(record)
-
     @property
     def replied(self) -> bool:
         """Whether it holds a reply to score."""
         return self.status in SCORED
 
-    @classmethod
-    def replied_in(cls, record: Mapping[str, Any]) -> bool:
-        """Whether the record that an object of JSON tells of holds a reply to score."""
-        return record.get("status") in SCORED
-
 
 # --- scores.jsonl --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class JudgeVote(Record):
     """What one judge said of one reply, in short.
 
@@ -222,18 +219,20 @@ class JudgeVote(Record):
     kind: str | None
     error: str | None
 
-    SPELLINGS: ClassVar = {
-        "judge": spelling.text(),
-        "judge_repeat": spelling.count(0),
-        "verdict": spelling.maybe(str),
-        "value": spelling.maybe_number(),
-        "reasoning": spelling.maybe(str),
-        "kind": spelling.maybe(str),
-        "error": spelling.maybe(str),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            "judge": spelling.text(),
+            "judge_repeat": spelling.count(0),
+            "verdict": spelling.maybe(str),
+            "value": spelling.maybe_number(),
+            "reasoning": spelling.maybe(str),
+            "kind": spelling.maybe(str),
+            "error": spelling.maybe(str),
+        }
+    )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class JudgeSummary(Record):
     """What all judges said of one reply.
 
@@ -255,15 +254,17 @@ class JudgeSummary(Record):
     requests: int
     seconds: float
 
-    SPELLINGS: ClassVar = {
-        "value": spelling.maybe_number(),
-        "error": spelling.maybe(str),
-        "complete": Spelling(frozenset({bool}), True),
-        "verdicts": spelling.each(JudgeVote),
-        "usage": _USAGE,
-        "requests": spelling.count(0),
-        "seconds": spelling.number(0.0),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            "value": spelling.maybe_number(),
+            "error": spelling.maybe(str),
+            "complete": Spelling(frozenset({bool}), True),
+            "verdicts": spelling.each(JudgeVote),
+            "usage": _USAGE,
+            "requests": spelling.count(0),
+            "seconds": spelling.number(0.0),
+        }
+    )
 
 
 def _metrics(values: dict[str, Any]) -> dict[str, Any]:
@@ -273,8 +274,8 @@ def _metrics(values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-@dataclass(frozen=True, slots=True)
-class Score(Record):
+@dataclass(slots=True)
+class Score(Line):
     """What a reply is worth.
 
     Attributes:
@@ -295,31 +296,28 @@ class Score(Record):
     error: str | None = None
     judge: JudgeSummary | None = None
 
-    SPELLINGS: ClassVar = {
-        **_KEY,
-        "extracted": spelling.maybe(str),
-        "rule": spelling.text(""),
-        "metrics": spelling.facts({}, _metrics),
-        "error": spelling.maybe(str, always=False),
-        "judge": spelling.maybe_one(JudgeSummary, always=False),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            **_KEY,
+            "extracted": spelling.maybe(str),
+            "rule": spelling.text(""),
+            "metrics": spelling.facts({}, _metrics),
+            "error": spelling.maybe(str, always=False),
+            "judge": spelling.maybe_one(JudgeSummary, always=False),
+        }
+    )
 
     @property
     def key(self) -> Key:
         """What it is known by."""
         return self.id, self.repeat
 
-    @classmethod
-    def key_in(cls, record: Mapping[str, Any]) -> Key:
-        """The key of the record that an object of JSON tells of, without reading all of it."""
-        return _key_in(record)
-
 
 # --- judgements.jsonl ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement(Record):
+@dataclass(slots=True)
+class Judgement(Line):
     """All that one judge said of one reply; the short of it is `vote`.
 
     Attributes:
@@ -350,32 +348,28 @@ class Judgement(Record):
     requests: int
     seconds: float
 
-    SPELLINGS: ClassVar = {
-        **_JUDGEMENT_KEY,
-        "request": spelling.text(),
-        "verdict": spelling.maybe(str),
-        "value": spelling.maybe_number(),
-        "reasoning": spelling.maybe(str),
-        "kind": spelling.maybe(str),
-        "error": spelling.maybe(str),
-        "attempts": Spelling(frozenset({list}), [], spelling.objects, list),
-        "usage": _USAGE,
-        "requests": spelling.count(0),
-        "seconds": spelling.number(0.0),
-    }
+    SHAPE: ClassVar = Shape(
+        {
+            **_JUDGEMENT_KEY,
+            "request": spelling.text(),
+            "verdict": spelling.maybe(str),
+            "value": spelling.maybe_number(),
+            "reasoning": spelling.maybe(str),
+            "kind": spelling.maybe(str),
+            "error": spelling.maybe(str),
+            "attempts": Spelling(frozenset({list}), [], spelling.objects, list),
+            "usage": _USAGE,
+            "requests": spelling.count(0),
+            "seconds": spelling.number(0.0),
+        }
+    )
 
     @property
     def key(self) -> JudgementKey:
         """What it is known by."""
         return self.id, self.repeat, self.judge, self.judge_repeat
 
-    @classmethod
-    def key_in(cls, record: Mapping[str, Any]) -> JudgementKey:
-        """The key of the record that an object of JSON tells of, without reading all of it."""
-        name, repeat, judge, judge_repeat = spelling.values_in(record, _JUDGEMENT_KEY)
-        return name, repeat, judge, judge_repeat
-
     @property
     def vote(self) -> JudgeVote:
         """What the judge said, in short."""
-        return JudgeVote(*[getattr(self, name) for name in JudgeVote.SPELLINGS])
+        return JudgeVote(*[getattr(self, name) for name in JudgeVote.SHAPE.spellings])

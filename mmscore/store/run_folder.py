@@ -14,8 +14,9 @@ from typing import Any
 from mmscore.disk import storage_error, words, write_whole
 from mmscore.errors import DataError, StorageError
 from mmscore.store.info import BenchmarkInfo, NewerRecordError, RunInfo
-from mmscore.store.journal import PREDICTIONS, SCORES, RecordReader, json_object
+from mmscore.store.journal import PREDICTIONS, SCORES
 from mmscore.store.lines import Line, metric_names, read_lines
+from mmscore.store.reader import RecordReader, json_object
 from mmscore.store.records import Prediction, Score
 from mmscore.store.spelling import RecordError
 
@@ -33,11 +34,15 @@ class Run:
         directory: The folder.
         info: `run.json`.
         lines: What counts of each asked sample, in the order of the data set.
+        predictions: Where the lines were read.
+        scores: Where their scores were.
     """
 
     directory: Path
     info: RunInfo
     lines: tuple[Line, ...]
+    predictions: RecordReader[Prediction]
+    scores: RecordReader[Score]
 
     @property
     def benchmark(self) -> BenchmarkInfo:
@@ -50,7 +55,7 @@ class Run:
         return metric_names(self.lines)
 
     def whole(self, lines: Iterable[Line] | None = None) -> Iterator[Whole]:
-        """Yield all that the folder holds of samples, one sample in memory at a time.
+        """Yield all that the folder holds of samples; of a large run one sample at a time.
 
         Args:
             lines: The samples; all, in the order of the data set, by default.
@@ -58,10 +63,7 @@ class Run:
         Raises:
             DataError: The folder has changed since it was loaded.
         """
-        with (
-            closing(RecordReader(self.directory / PREDICTIONS, Prediction)) as predictions,
-            closing(RecordReader(self.directory / SCORES, Score)) as scores,
-        ):
+        with closing(self.predictions) as predictions, closing(self.scores) as scores:
             for line in self.lines if lines is None else lines:
                 prediction = predictions.at(line.at)
                 score = scores.at(line.score.at) if line.score is not None else None
@@ -80,8 +82,10 @@ def load(directory: Path) -> Run:
         DataError: The folder is no run's folder, or a line inside a file is damaged.
     """
     info = read_run(directory)
-    lines = read_lines(directory / PREDICTIONS, directory / SCORES, info.benchmark.groups)
-    return Run(directory, info, lines)
+    predictions = RecordReader(directory / PREDICTIONS, Prediction)
+    scores = RecordReader(directory / SCORES, Score)
+    lines = read_lines(predictions, scores, info.benchmark.groups)
+    return Run(directory, info, lines, predictions, scores)
 
 
 # --- run.json ------------------------------------------------------------------------------------

@@ -13,33 +13,6 @@ class RecordError(ValueError):
     """A record is none of a run; its words go behind the record's place."""
 
 
-class Record:
-    """A value that is kept as a JSON object; its fields are those of `SPELLINGS`, in order."""
-
-    __slots__ = ()
-    SPELLINGS: ClassVar[Mapping[str, Spelling]]
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """The record that an object of JSON tells of; keys that nobody knows are passed over.
-
-        Raises:
-            RecordError: It tells of none.
-        """
-        return cls(*values_in(record, cls.SPELLINGS))
-
-    def to_json(self) -> dict[str, Any]:
-        """The object of JSON that tells of it."""
-        made = {}
-        for name, spelling in self.SPELLINGS.items():
-            value = getattr(self, name)
-            if value is not None:
-                made[name] = value if spelling.write is None else spelling.write(value)
-            elif spelling.always:
-                made[name] = None
-        return made
-
-
 NONE = type(None)
 
 
@@ -61,31 +34,82 @@ class Spelling(NamedTuple):
     always: bool = True
 
 
-def values_in(record: Mapping[str, Any], spellings: Mapping[str, Spelling]) -> list[Any]:
-    """The values of fields in a record, in order.
+class Shape:
+    """The fields of an object of JSON, in the order in which they are written."""
 
-    Raises:
-        RecordError: One is missing or of another type.
+    def __init__(self, spellings: Mapping[str, Spelling]) -> None:
+        """Take the fields: name -> how it is spelt."""
+        self.spellings = dict(spellings)
+        self._names = tuple(spellings)
+        self._defaults = tuple(one.default for one in spellings.values())
+        self._readers = tuple(
+            (place, one.read) for place, one in enumerate(spellings.values()) if one.read
+        )
+        self._seen: set[tuple[type, ...]] = set()
+
+    def read(self, record: Mapping[str, Any]) -> list[Any]:
+        """The values of the fields in an object, in order.
+
+        Raises:
+            RecordError: One is missing or of another type.
+        """
+        values = [*map(record.get, self._names, self._defaults)]
+        # The records of a file have few combinations of types: each is checked once, not each field
+        # of each record, which would take as long as parsing its JSON.
+        kinds = tuple(map(type, values))
+        if kinds not in self._seen:
+            self._check(values)
+            self._seen.add(kinds)
+        for place, read in self._readers:
+            if values[place] is not None:
+                try:
+                    values[place] = read(values[place])
+                except RecordError as error:
+                    raise RecordError(f"in `{self._names[place]}` {error}") from None
+        return values
+
+    def _check(self, values: list[Any]) -> None:
+        for (name, spelling), value in zip(self.spellings.items(), values, strict=True):
+            if value is ...:
+                raise RecordError(f"has no `{name}`")
+            if type(value) not in spelling.kinds:
+                wanted = " or ".join(w for kind, w in _WORDS.items() if kind in spelling.kinds)
+                raise RecordError(f"has {what(value)} as `{name}`, expected {wanted}")
+
+    def write(self, value: object) -> dict[str, Any]:
+        """The object of JSON that tells of a value with these fields."""
+        made = {}
+        for name, (_, _, _, write, always) in self.spellings.items():
+            field = getattr(value, name)
+            if field is not None:
+                made[name] = field if write is None else write(field)
+            elif always:
+                made[name] = None
+        return made
+
+
+class Record:
+    """A value that is kept as an object of JSON: its fields are those of `SHAPE`, in order.
+
+    Nobody changes one after it was made. Those that stand in a run's folder by the thousand are not
+    frozen all the same: that would make each take four times as long to make.
     """
-    values = []
-    for name, (kinds, default, read, _, _) in spellings.items():
-        value = record.get(name, default)
-        if type(value) not in kinds:
-            raise RecordError(_wrong(name, value, kinds))
-        if read is not None and value is not None:
-            try:
-                value = read(value)
-            except RecordError as error:
-                raise RecordError(f"in `{name}` {error}") from None
-        values.append(value)
-    return values
 
+    __slots__ = ()
+    SHAPE: ClassVar[Shape]
 
-def _wrong(name: str, value: object, kinds: frozenset[type]) -> str:
-    if value is ...:
-        return f"has no `{name}`"
-    wanted = " or ".join(word for kind, word in _WORDS.items() if kind in kinds)
-    return f"has {what(value)} as `{name}`, expected {wanted}"
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """The record that an object of JSON tells of; keys that nobody knows are passed over.
+
+        Raises:
+            RecordError: It tells of none.
+        """
+        return cls(*cls.SHAPE.read(record))
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of JSON that tells of it."""
+        return self.SHAPE.write(self)
 
 
 _WORDS = {

@@ -104,6 +104,7 @@ def test_json_has_the_promised_shape(tmp_path: Path) -> None:
         "score",
         "low",
         "high",
+        "clustered",
     ]
     assert value["scores"][0]["score"] == 0.75
     assert value["overall"] == {"accuracy": 4 / 6}
@@ -244,7 +245,10 @@ def test_truncated_replies_warn_and_show_the_rest(tmp_path: Path) -> None:
 def test_repeats_show_their_spread_and_count_a_sample_once(tmp_path: Path) -> None:
     samples = [sample(i, v, repeat=r) for r in range(2) for i, v in enumerate([1.0, float(r)])]
     report = report_of(tmp_path, samples, repeats=2)
-    assert report.repeats == {"accuracy": (0.5, 1.0)}
+    found = report.repeats["accuracy"]
+    assert found.scores == (0.5, 1.0) and found.majority is not None
+    assert [found.pass_at[k].score for k in (1, 2)] == [0.75, 1.0]
+    assert "pass@1 75% · pass@2 100%" in render(report) and "majority vote" in render(report)
     assert report.main.num == 4
     assert "50% 100% · mean 75%, standard deviation 35.36 points" in render(report)
     twice = [sample(i, float(i < 3), repeat=r) for r in range(2) for i in range(4)]
@@ -429,3 +433,17 @@ def test_lone_surrogates_do_not_stop_the_writers(tmp_path: Path) -> None:
 )
 def test_durations_read_well(value: float, text: str) -> None:
     assert seconds(value) == text
+
+
+def test_questions_on_one_image_have_an_interval_that_knows(tmp_path: Path) -> None:
+    def shows(image: int) -> list[dict[str, Any]]:
+        return [{"place": f"{image}.jpg", "sha256": str(image), "mime": "image/jpeg"}]
+
+    samples = [sample(n, float(n % 40 < 20), media=shows(n // 10)) for n in range(80)]
+    report = report_of(tmp_path / "shared", samples)
+    assert report.images == 8 and report.main.clustered is not None
+    low, _ = report.main.clustered
+    assert report.main.low is not None and low < report.main.low - 0.1
+    assert "the samples show 8 images" in render(report)
+    own = report_of(tmp_path / "own", [sample(n, 1.0, media=shows(n)) for n in range(9)])
+    assert own.main.clustered is None, "each shows an image of its own"

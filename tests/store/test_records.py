@@ -117,10 +117,3 @@ def test_a_prediction_lacks_nothing_that_scoring_needs(name: str) -> None:
     record = {key: value for key, value in PREDICTION.items() if key != name}
     with pytest.raises(RecordError, match=f"has no `{name}`"):
         Prediction.from_json(record)
-
-
-def test_what_a_record_is_known_by_is_seen_without_reading_all_of_it() -> None:
-    assert Prediction.key_in({"id": "q"}) == ("q", 0)
-    assert Judgement.key_in(JUDGEMENT) == Judgement.from_json(JUDGEMENT).key == ("q", 1, "j", 2)
-    with pytest.raises(RecordError, match="has no `id`"):
-        Score.key_in({})

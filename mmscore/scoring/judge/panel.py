@@ -21,7 +21,8 @@ from mmscore.model.request import rendered
 from mmscore.scoring.judge.ask import Judge, JudgeAnswer, Prompt, ask, judge_of, probe, prompt_of
 from mmscore.scoring.judge.verdicts import Aggregation, combine
 from mmscore.store.info import JudgeInfo
-from mmscore.store.journal import JUDGEMENTS, AppendFile, LastRecords
+from mmscore.store.journal import JUDGEMENTS, AppendFile
+from mmscore.store.reader import LastRecords
 from mmscore.store.records import Judgement, JudgementKey, JudgeSummary, Score
 from mmscore.types import Message, Sample, Usage
 
