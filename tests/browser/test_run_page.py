@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 from support.browser import Tab, axe_script
+from support.browser_fixtures import GREY
 from support.pages import page_of
 from support.runs import sample
 
 from mmscore.report import PageImages
-
-from .conftest import GREY
 
 Show = Callable[..., Tab]
 

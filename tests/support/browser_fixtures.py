@@ -1,4 +1,4 @@
-"""A browser for all tests of this folder, and the pages they look at."""
+"""A browser for all tests of pages, and the pages they look at: fixtures, for every test."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mmscore.report import PageImages
 from support.browser import CHROMIUM, Browser, Tab, browser
 from support.pages import page_of
 from support.runs import sample
-
-from mmscore.report import PageImages
 
 GREY = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCB"
