@@ -224,7 +224,13 @@ def _compare(command: argparse.ArgumentParser) -> None:
 
 
 def _merge(command: argparse.ArgumentParser) -> None:
-    command.add_argument("shard_dirs", nargs="+", metavar="SHARD_DIR", help="a shard's run folder")
+    command.add_argument(
+        "shard_dirs",
+        nargs="+",
+        metavar="SHARD_DIR",
+        help="run folders, or a folder of them",
+    )
+    command.add_argument("--partial", action="store_true", help="also where shards are missing")
     command.add_argument("--out", metavar="DIR", required=True, help="the merged run's folder")
     _output(command)
 

@@ -192,12 +192,20 @@ class RunLoop:
     def _interrupted(self, times: int) -> None:
         self._stopping.set()
         self.asking.drop_downloads()
+        self._end_waits(abort=times > 1)
         if times == 1:
             self._notice("stopping: finishing the requests in flight (Ctrl-C again to drop them)")
-        else:
+
+    def _end_waits(self, *, abort: bool = False) -> None:
+        """Wait for no next attempt any more, and with `abort` for no answer either.
+
+        The samples of those who waited are asked on resume.
+        """
+        if abort:
             self.asking.client.abort()
-            if self.asking.judges is not None:
-                self.asking.judges.stop(abort=True)
+        self.asking.client.stopped.set()
+        if self.asking.judges is not None:
+            self.asking.judges.stop(abort=abort)
 
     def _work(self) -> None:
         try:
@@ -223,10 +231,7 @@ class RunLoop:
             if self._error is None:
                 self._error = error
             self._stopping.set()
-        # Those who wait for a next attempt need not: their samples are asked on resume.
-        self.asking.client.stopped.set()
-        if self.asking.judges is not None:
-            self.asking.judges.stop()
+        self._end_waits()
 
     def _one(self, index: int, sample: Sample, repeat: int) -> None:
         asking = self.asking
