@@ -295,9 +295,10 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _merge(arguments: argparse.Namespace) -> int:
-    from mmscore.run.merge import merge
+    from mmscore.run.merge import merge, shard_folders
 
-    result = merge([Path(folder) for folder in arguments.shard_dirs], Path(arguments.out))
+    folders = shard_folders(arguments.shard_dirs)
+    result = merge(folders, Path(arguments.out), partial=arguments.partial, notice=_say)
     _show(result, arguments)
     return result.exit_code
 

@@ -172,7 +172,7 @@ COMMANDS: dict[str, tuple[str, str, str, Sequence[Mapping[str, Any]]]] = {
         "make one run out of the runs of its shards",
         "SHARD_DIR... --out DIR [options]",
         "mmscore merge shard-1 shard-2 shard-3 --out whole",
-        [_one("shard_dirs", "SHARD_DIR", "a shard's run folder", nargs="+")],
+        [_one("shard_dirs", "SHARD_DIR", "run folders, or a folder of them", nargs="+")],
     ),
     "table": (
         "lay several runs out, models down and benchmarks across",

@@ -228,6 +228,7 @@ FOLDER = (
            words={"score": "the folder to write (outputs/<time>-<name>)"},
            more="this run's own folder; one that holds this very run is gone on with"),
     Option("", PATH, "the merged run's folder", "--out", "merge", metavar="DIR", required=True),
+    Option("", SWITCH, "also where shards are missing", "--partial", "merge"),
     Option("", PATH, "keep the data and the run here", "--out", "demo", metavar="DIR"),
     Option("fresh", SWITCH, "refuse a folder that holds a run already", "--fresh", RUN,
            default=False, stored=False, effect="way", common=False),
