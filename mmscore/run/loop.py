@@ -13,7 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
-from mmscore.errors import BudgetError, DataError, EndpointError, HubError, machine_error
+from mmscore.errors import (
+    BudgetError,
+    DataError,
+    EndpointError,
+    HubError,
+    MachineError,
+    machine_error,
+)
 from mmscore.model.client import Client, hint_for
 from mmscore.model.request import Attachment, Request, build_request, media_of
 from mmscore.plan.events import Progress
@@ -173,7 +180,10 @@ class RunLoop:
             except RuntimeError:  # the system gives no more of them, as containers may
                 self._leave(len(threads) - number)
                 if number == 0:
-                    raise
+                    raise MachineError(
+                        "the system gives no thread to ask with",
+                        hint="raise the limit of processes (`pids.max`, `ulimit -u`) to 2 or more",
+                    ) from None
                 self._notice(f"the system gives {number} threads: no more requests are in flight")
                 break
         answered = 0
