@@ -16,6 +16,8 @@ from support import SHARED, read_golden
 
 from mmscore.cli import demo
 
+pytest_plugins = ["support.browser_fixtures"]
+
 # By hand each run looks elsewhere; the verdict of a change must not depend on luck.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("random", deadline=None)

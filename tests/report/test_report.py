@@ -13,7 +13,7 @@ import pytest
 from support.runs import lines, sample, write_run
 
 from mmscore.errors import DataError, StorageError
-from mmscore.report import WRITERS, Report, build, load, write
+from mmscore.report import WRITERS, PageImages, Report, build, load, write
 from mmscore.report.boxes import Style, clean, style_of, width
 from mmscore.report.files import to_dict
 from mmscore.report.labels import metric_labels, percent, seconds
@@ -214,10 +214,10 @@ def test_nothing_scored_divides_by_nothing(tmp_path: Path, samples: list[dict[st
     report = build(run)
     assert report.main.score is None
     assert "—" in render(report) or not samples
-    value = json.loads("".join(WRITERS["json"](report, run, {})))
+    value = json.loads("".join(WRITERS["json"](report, run, PageImages())))
     assert value["overall"] == {"accuracy": None}
     for format in WRITERS:
-        assert "".join(WRITERS[format](report, run, {}))
+        assert "".join(WRITERS[format](report, run, PageImages()))
 
 
 def test_asked_but_not_scorable_is_counted_apart(tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_csv_is_one_line_a_sample_and_starts_no_formula(tmp_path: Path) -> None:
         sample(2, None, status="error", error="@SUM(A1)", reply="", usage={}),
     ]
     run = load(write_run(tmp_path, samples))
-    text = "".join(WRITERS["csv"](build(run), run, {}))
+    text = "".join(WRITERS["csv"](build(run), run, PageImages()))
     assert "\r" not in text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["reply"] for row in rows[:2]] == [
