@@ -25,7 +25,7 @@ from mmscore.dataset.media.placeholders import (
     is_media_column,
     parts_of,
 )
-from mmscore.dataset.media.sources import Roots
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.rows import missing_column, require_columns
 from mmscore.dataset.rows.python_literal import LONGEST, read_literal
 from mmscore.error_text import shown, text_of, what

@@ -25,7 +25,7 @@ from mmscore.dataset.media.placeholders import (
     numbers_of,
     parts_of,
 )
-from mmscore.dataset.media.sources import Roots
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.rows import Cell, json_with_cells, missing_column
 from mmscore.error_text import what
 from mmscore.errors import ConfigError, DataError

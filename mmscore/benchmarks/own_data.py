@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.dataset.media.placeholders import is_media_column
-from mmscore.dataset.media.sources import Roots
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.rows import READERS, read
 from mmscore.error_text import shown, text_of, what
 from mmscore.errors import ConfigError, DataError

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 
-from mmscore.dataset.media.sources import FileSource
+from mmscore.dataset.media.paths import FileSource
 from mmscore.error_text import listed, nearest_hint, shown
 from mmscore.errors import ConfigError, DataError
 from mmscore.model.request import media_of
