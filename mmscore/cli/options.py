@@ -141,6 +141,7 @@ def _data(command: argparse.ArgumentParser) -> None:
     data.add_argument("--extra", action="append", metavar="KEY=VALUE", help=EXTRA_HELP)
     data.add_argument("--shard", metavar="K/N", help="the Kth of N parts; or auto")
     data.add_argument("--media-root", metavar="DIR", help="where relative media paths start")
+    data.add_argument("--allow-path", action="append", metavar="DIR", help=argparse.SUPPRESS)
     data.add_argument("--max-image-bytes", metavar="SIZE", help="shrink to this base64 size: 5MB")
     data.add_argument("--min-side", type=int, metavar="PX", help="enlarge smaller images")
     data.add_argument("--max-pixels", type=int, metavar="N", help="shrink larger images")

@@ -36,6 +36,7 @@ _DIRECT = {
     "max_time": "max_time",
     "cache_replies": "cache_replies",
     "media_root": "media_root",
+    "allow_path": "allow_path",
     "max_image_bytes": "max_image_bytes",
     "min_side": "min_side",
     "max_pixels": "max_pixels",

@@ -18,7 +18,7 @@ from typing import Any, Self
 from mmscore.config import evalscope
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.price import price_of
-from mmscore.error_text import nearest_hint, what
+from mmscore.error_text import nearest_hint, shown, what
 from mmscore.errors import ConfigError, MissingExtraError
 
 DEFAULT_CONCURRENCY = 8
@@ -64,6 +64,7 @@ class TaskConfig:
         shard: `K/N`: the Kth of N contiguous parts; `auto`, `auto/N`: as the engine says.
         fresh: Refuse an `out` that holds a run already, though it be this very one.
         media_root: Where relative media paths start.
+        allow_path: Further folders whose media the data may name.
         max_image_bytes: Largest image in bytes of its base64 form.
         min_side: Smallest image side in pixels.
         max_pixels: Most pixels of an image.
@@ -117,6 +118,7 @@ class TaskConfig:
     shard: str | None = None
     fresh: bool = False
     media_root: str | None = None
+    allow_path: list[str] = field(default_factory=list)
     max_image_bytes: int | str | None = None
     min_side: int | None = None
     max_pixels: int | None = None
@@ -161,6 +163,7 @@ class TaskConfig:
         """
         if isinstance(self.datasets, str):
             self.datasets = [self.datasets]
+        self.allow_path = _folders(self.allow_path)
         self.limit = check_limit(self.limit)
         self._check_choice()
         for name in ("eval_batch_size", "repeats"):
@@ -255,6 +258,14 @@ class TaskConfig:
             MissingExtraError: A YAML file without the `yaml` extra.
         """
         return cls.from_dict(load_mapping(Path(path)))
+
+
+def _folders(value: object) -> list[str]:
+    """The folders of `allow_path`, which may be one alone."""
+    folders = [value] if isinstance(value, str) else value
+    if not isinstance(folders, list) or not all(isinstance(one, str) and one for one in folders):
+        raise ConfigError(f"`allow_path` is {shown(value)}, expected a list of folders")
+    return folders
 
 
 def _check_names(values: Mapping[str, object]) -> None:

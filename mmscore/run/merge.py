@@ -112,10 +112,18 @@ def _prints(first: Fingerprints, second: Fingerprints) -> tuple[tuple[str, objec
     )
 
 
+_OWN = frozenset(
+    {
+        *("shard", "name", "api_url", "eval_batch_size", "timeout", "retries"),
+        *("media_root", "allow_path"),
+    }
+)
+"""What each shard may say in its own way."""
+
+
 def _options(run: Run) -> dict[str, Any]:
     """What decides replies and scores; where a shard was asked and how fast is its own affair."""
-    own = ("shard", "name", "api_url", "eval_batch_size", "timeout", "retries", "media_root")
-    config = {k: v for k, v in run.info.config.items() if k not in own}
+    config = {k: v for k, v in run.info.config.items() if k not in _OWN}
     arguments = config.pop("dataset_args", None) or {}
     config["dataset_args"] = {
         name: {k: v for k, v in one.items() if k != "local_path"} for name, one in arguments.items()

@@ -6,6 +6,9 @@ working directory what a relative path finds there without leaving it. Links are
 that is decided, and nothing below `/proc`, `/sys` and `/dev` is ever read.
 """
 
+# Paths stay texts here: `Path` drops what errors show, and raises where `isfile` says no.
+# ruff: noqa: PTH100, PTH113, PTH114, PTH117, PTH118, PTH120, PTH208
+
 from __future__ import annotations
 
 import os
@@ -28,7 +31,7 @@ NEVER_READ = ("/proc", "/sys", "/dev")
 MEMORY_DISK = "/dev/shm"
 """Of `/dev`, the folder that holds ordinary files."""
 
-HINT = "set --media-root to the folder paths start from"
+NO_FILE_HINT = "set --media-root to the folder paths start from"
 
 
 class Place(NamedTuple):
@@ -36,11 +39,11 @@ class Place(NamedTuple):
 
     Attributes:
         folder: The folder.
-        within: The real path that what is found must lie in.
+        within: The real paths of the folders one of which must hold what is found.
     """
 
     folder: Path
-    within: str
+    within: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,13 @@ class Roots:
             allow: Further folders whose files may be read.
         """
         first = [data_file.parent] if media_root is None else [media_root, data_file.parent]
-        own = [Place(folder, os.path.realpath(folder)) for folder in first]
-        working = _working_place(own[-1].within)
-        rest = [Place(folder, os.path.realpath(folder)) for folder in more]
+        working = _working_place(data_file.parent)
+        own = [_place(folder) for folder in first]
+        rest = [_place(folder) for folder in more]
         places = dict.fromkeys([*own, *([] if working is None else [working]), *rest])
-        allowed = [*(place.within for place in (*own, *rest)), *map(os.path.realpath, allow)]
-        blobs = [found for folder in allowed if (found := _blobs(folder)) is not None]
-        return cls(tuple(places), tuple(dict.fromkeys([*allowed, *blobs])))
+        real = [*(place.within[0] for place in (*own, *rest)), *map(os.path.realpath, allow)]
+        blobs = [found for folder in real if (found := _blobs(folder)) is not None]
+        return cls(tuple(places), tuple(dict.fromkeys([*real, *blobs])))
 
     def source(self, path: str) -> Source:
         """The medium that a path or a `file:` URL names.
@@ -89,23 +92,31 @@ class Roots:
         Raises:
             DataError: The URL names another machine.
         """
-        file = FileSource(path_of(path), self)
+        named = path_of(path)
+        file = FileSource(path, self)
         if self.elsewhere is not None and not file.exists():
-            return self.elsewhere(file.given)
+            return self.elsewhere(named)
         return file
 
 
-def _working_place(data_folder: str) -> Place | None:
+def _place(folder: Path) -> Place:
+    return Place(folder, (os.path.realpath(folder),))
+
+
+def _working_place(data_folder: Path) -> Place | None:
     """The working directory: who stands in it gave it.
 
     Of `/` and of the user's home only the folder below it counts that holds the data: to stand
-    there is not to give away all one has.
+    there is not to give away all one has. That folder counts too where it is a link: the user named
+    the data by it.
     """
-    working = os.path.realpath(os.curdir)
-    if working not in (os.path.realpath(os.sep), _home()):
-        return Place(Path(), working)
-    below = os.path.relpath(data_folder, working).split(os.sep)[0]
-    return None if below in (os.pardir, os.curdir) else Place(Path(), os.path.join(working, below))
+    here = os.path.abspath(os.curdir)
+    below = Path(os.path.relpath(os.path.abspath(data_folder), here)).parts[:1]
+    holds = [os.path.join(here, *below)] if below and below[0] != os.pardir else []
+    working = os.path.realpath(here)
+    if working in (os.path.realpath(os.sep), _home()):
+        return Place(Path(), tuple(map(os.path.realpath, holds))) if holds else None
+    return Place(Path(), (working, *map(os.path.realpath, holds)))
 
 
 def _home() -> str | None:
@@ -129,7 +140,7 @@ def path_of(text: str) -> str:
     Raises:
         DataError: The URL names another machine, or none that can be read.
     """
-    if not text[:5].lower() == "file:":
+    if text[:5].lower() != "file:":
         return text
     try:
         url = urlsplit(text)
@@ -145,7 +156,7 @@ class FileSource:
     """A file named by a cell.
 
     Attributes:
-        given: The path as the record has it.
+        given: The path or `file:` URL as the record has it.
         roots: Where it is looked for unless it is absolute, and what may be read.
     """
 
@@ -164,7 +175,7 @@ class FileSource:
         the forms in which file systems spell them.
         """
         seen: set[str] = set()
-        for spelling in _spellings(self.given):
+        for spelling in _spellings(path_of(self.given)):
             absolute = os.path.isabs(spelling)
             for place in (None,) if absolute else self.roots.places:
                 path = spelling if place is None else os.path.join(place.folder, spelling)
@@ -191,7 +202,7 @@ class FileSource:
         if self.given.isascii():
             return None
         for place in self.roots.places:
-            path = _in_other_letters(str(place.folder), self.given)
+            path = _in_other_letters(str(place.folder), path_of(self.given))
             if path is not None and (real := self._may_read(path, place)) is not None:
                 return real
         return None
@@ -201,7 +212,7 @@ class FileSource:
         real = _real(path)
         if _is_never_read(real):
             return None
-        allowed = self.roots.allowed if place is None else (place.within, *self.roots.allowed)
+        allowed = self.roots.allowed if place is None else (*place.within, *self.roots.allowed)
         return real if any(_is_within(real, folder) for folder in allowed) else None
 
     def exists(self) -> bool:
@@ -236,7 +247,7 @@ class FileSource:
                 hint=f"--allow-path {folder} if you trust this data set to read there",
             )
         tried = ", ".join(shown(path) for path, _ in self.candidates())
-        return MediaError(f"no file {shown(self.given)}, tried {tried}", hint=HINT)
+        return MediaError(f"no file {shown(self.given)}, tried {tried}", hint=NO_FILE_HINT)
 
 
 def read_file(real: str) -> bytes:
@@ -304,7 +315,8 @@ def _real_folder(folder: str) -> str:
 
 def _real(path: str) -> str:
     """The path without links; folders are looked at once, for thousands of files share them."""
-    folder, name = os.path.split(os.path.abspath(path))
+    # Not `abspath`, which drops `link/..` before the link is followed.
+    folder, name = os.path.split(os.path.join(Path.cwd(), path))
     real = os.path.join(_real_folder(folder), name)
     return os.path.realpath(real) if os.path.islink(real) else real
 
@@ -319,4 +331,4 @@ def _is_never_read(real: str) -> bool:
     return any(_is_within(real, folder) for folder in NEVER_READ)
 
 
-__all__ = ["FileSource", "Place", "Roots", "inner_path", "path_of", "read_file"]
+__all__ = ["NO_FILE_HINT", "FileSource", "Place", "Roots", "inner_path", "path_of", "read_file"]
