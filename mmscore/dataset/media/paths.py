@@ -21,7 +21,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from mmscore.error_text import printable, reason, shown
-from mmscore.errors import DataError, MediaError
+from mmscore.errors import DataError, MediaError, machine_error
 from mmscore.types import Source
 
 MOST_FILE_BYTES = 256 * 1024 * 1024
@@ -261,7 +261,10 @@ def read_file(real: str) -> bytes:
         with os.fdopen(os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
             data = file.read(MOST_FILE_BYTES + 1)
     except OSError as error:
-        raise MediaError(f"cannot read `{printable(real)}`: {error.strerror or error}") from error
+        place = f"`{printable(real)}`"
+        raise machine_error(error, f"reading {place}") or MediaError(
+            f"cannot read {place}: {error.strerror or error}"
+        ) from error
     if len(data) > MOST_FILE_BYTES:
         raise MediaError(
             f"`{printable(real)}` is larger than {MOST_FILE_BYTES >> 20} MiB, the most that is sent"
