@@ -16,7 +16,7 @@ from typing import Any
 
 from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
-from mmscore.dataset.media.paths import NO_FILE_HINT
+from mmscore.dataset.media.paths import LOOK_THERE
 from mmscore.error_text import printable, shown
 from mmscore.errors import DataError, EndpointError, Exit
 from mmscore.model.attachments import MediaEncoder
@@ -191,7 +191,7 @@ def _data_problems(found: Findings, survey: Survey) -> None:
     for place, ids in survey.missing.items():
         fault = survey.faults.get(place)
         sentence = f"{printable(place)} is missing"
-        if fault is not None and fault.hint != NO_FILE_HINT:
+        if fault is not None and fault.hint != LOOK_THERE:
             sentence = f"{fault.message} ({fault.hint})" if fault.hint else fault.message
         elif fault is not None:
             missing.append(fault.message)

@@ -31,7 +31,7 @@ NEVER_READ = ("/proc", "/sys", "/dev")
 MEMORY_DISK = "/dev/shm"
 """Of `/dev`, the folder that holds ordinary files."""
 
-NO_FILE_HINT = "set --media-root to the folder paths start from"
+LOOK_THERE = "set --media-root to the folder paths start from"
 
 
 class Place(NamedTuple):
@@ -247,7 +247,7 @@ class FileSource:
                 hint=f"--allow-path {folder} if you trust this data set to read there",
             )
         tried = ", ".join(shown(path) for path, _ in self.candidates())
-        return MediaError(f"no file {shown(self.given)}, tried {tried}", hint=NO_FILE_HINT)
+        return MediaError(f"no file {shown(self.given)}, tried {tried}", hint=LOOK_THERE)
 
 
 def read_file(real: str) -> bytes:
@@ -334,4 +334,4 @@ def _is_never_read(real: str) -> bool:
     return any(_is_within(real, folder) for folder in NEVER_READ)
 
 
-__all__ = ["NO_FILE_HINT", "FileSource", "Place", "Roots", "inner_path", "path_of", "read_file"]
+__all__ = ["LOOK_THERE", "FileSource", "Place", "Roots", "inner_path", "path_of", "read_file"]
