@@ -412,6 +412,13 @@ def _demo(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
+def _help(arguments: argparse.Namespace) -> int:
+    from mmscore.cli.help_topics import overview, topic_text
+
+    print(topic_text(arguments.topic) if arguments.topic else overview(), end="")
+    return Exit.COMPLETE
+
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "eval": _eval,
@@ -425,6 +432,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "cache": _cache,
     "list": _list,
     "info": _info,
+    "help": _help,
     "demo": _demo,
 }
 
