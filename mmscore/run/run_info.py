@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.config import options
+from mmscore.config.evalscope import with_temperature
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
@@ -72,6 +73,7 @@ def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
         for name, value in asdict(task).items()
         if options.fields()[name].stored and value != default[name]
     }
+    values["generation_config"] = with_temperature(task.generation_config, task.eval_type)
     if "judge" in values:
         values["judge"] = panel.described(judge)
     # A URL that may hold a key is left out whole: cut short, it would be another one.
