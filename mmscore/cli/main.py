@@ -115,9 +115,10 @@ def _run(arguments: argparse.Namespace) -> int:
     file = arguments.config or os.environ.get("MMSCORE_CONFIG")
     before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
-        before = _resumed(Path(arguments.resume), before)
-    task = as_task(TaskConfig.from_dict(task_values(arguments, before)))
-    return _perform(task, arguments)
+        task = _resumed(Path(arguments.resume), before, arguments)
+    else:
+        task = TaskConfig.from_dict(task_values(arguments, before))
+    return _perform(as_task(task), arguments)
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -164,12 +165,17 @@ def _show_table(folders: Sequence[Path]) -> None:
     print("\n" + to_text(model_table(folders), style_of(sys.stdout, os.environ)))
 
 
-def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
-    from mmscore.plan.benchmark_options import name_in
+def _resumed(folder: Path, file: Mapping[str, Any], arguments: argparse.Namespace) -> TaskConfig:
+    """The task of a run that goes on: what its folder may say, what a task file and flags say."""
+    from mmscore.run import restored
     from mmscore.store.run_folder import read_run
 
     info = read_run(folder)
-    return {**info.config, "datasets": [name_in(info)], **before}
+    before = {**restored.restored(info), **file}
+    if not arguments.benchmarks and "datasets" not in file:
+        before["datasets"] = [restored.benchmark_name(info, folder)]
+    values = restored.going_on(task_values(arguments, before), info, folder)
+    return restored.checked(values, folder)
 
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
@@ -232,15 +238,21 @@ def _report_json(result: Result) -> str:
 def _score(arguments: argparse.Namespace) -> int:
     if arguments.replies:
         return _score_elsewhere(arguments)
-    from mmscore.run.rescore import recorded_judge, rescore
+    from mmscore.run.rescore import rescore
+    from mmscore.run.restored import judge_going_on, recorded_judge
+    from mmscore.store.run_folder import read_run
 
     folder = Path(arguments.target)
+    info = read_run(folder)
     given = {name: value for name, value in vars(arguments).items() if value is not None}
-    judge = judge_values(given, recorded_judge(folder))
+    judge = judge_values(given, recorded_judge(info))
+    if judge is not None:
+        judge = judge_going_on(judge, info, folder)
     result = rescore(
         folder,
         judge,
         filters_of(arguments),
+        benchmark=arguments.benchmark,
         concurrency=arguments.concurrency,
         notice=_say,
     )

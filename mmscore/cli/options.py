@@ -206,6 +206,7 @@ def _score(command: argparse.ArgumentParser) -> None:
     replies.add_argument("--out", metavar="DIR", help="the folder to write (outputs/<time>-<name>)")
     _judge(command)
     command.add_argument("--concurrency", type=int, metavar="N", help="judge requests in flight")
+    command.add_argument("--benchmark", metavar="FILE", help="the run's own benchmark, a .py file")
     _filters(command)
     _output(command)
 

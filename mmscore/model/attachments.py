@@ -115,6 +115,7 @@ class Attacher:
 
     def _encoded(self, data: bytes, medium: Media, place: str) -> Attachment:
         notes: tuple[str, ...] = ()
+        lay = data
         if medium.kind == "image":
             prepared = prepare_image(data, self._limits, name=place)
             data, mime, notes = prepared.data, prepared.mime, prepared.notes
@@ -125,7 +126,10 @@ class Attacher:
         if medium.kind == "audio" and not self._audio_as_uri:
             payload = payload.partition(b",")[2]
         digest = hashlib.sha256(data).hexdigest()
-        sent = SentMedium(place, digest, bytes=len(data), mime=mime, notes=notes or None)
+        original = hashlib.sha256(lay).hexdigest() if data != lay else None
+        sent = SentMedium(
+            place, digest, bytes=len(data), mime=mime, notes=notes or None, original=original
+        )
         return Attachment(payload, digest, sent)
 
     def _as_written(self, uri: str, medium: Media, source: TextSource) -> Attachment:

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import PREDICTIONS, SCORES, AppendFile, encode
+from mmscore.store.journal import PREDICTIONS, REPLACED, SCORES, AppendFile, encode
 from mmscore.store.reader import RecordReader
 from mmscore.store.records import Key, Prediction, Score
-
-REPLACED = "replaced.jsonl"
 
 ASKS_THE_SAME = frozenset(
     ("api_url", "eval_batch_size", "timeout", "retries", "name", "offline", "model_id", "judge")

@@ -11,7 +11,9 @@ from typing import Any
 
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.price import price_of
+from mmscore.config.secrets import without_secret_options
 from mmscore.config.task import TaskConfig
+from mmscore.disk import sha256_of
 from mmscore.error_text import without_secrets
 from mmscore.plan.plan import Plan
 from mmscore.scoring import reply_filters
@@ -46,6 +48,7 @@ def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
             subsets=benchmark.subsets,
             groups=benchmark.groups,
             file=str(benchmark.file) if benchmark.file else None,
+            file_sha256=sha256_of(benchmark.file) if benchmark.file else None,
         ),
         model=task.model_id or task.model,
         endpoint=place,
@@ -77,6 +80,8 @@ def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
         for name, value in asdict(task).items()
         if name not in NOT_STORED and value != default[name]
     }
+    if "generation_config" in values:
+        values["generation_config"] = without_secret_options(values["generation_config"])
     if "judge" in values:
         values["judge"] = panel.described(judge)
     # A URL that may hold a key is left out whole: cut short, it would be another one.

@@ -22,12 +22,12 @@ from mmscore.run.budget import Budget, Limits
 from mmscore.run.interrupts import counted
 from mmscore.run.kept_replies import KeptReplies
 from mmscore.run.loop import Earlier, RunJob, RunLoop
-from mmscore.run.resume import REPLACED, asks_the_same, bring_in_line
+from mmscore.run.resume import asks_the_same, bring_in_line
 from mmscore.run.run_info import now, run_info
 from mmscore.run.services import each_service, result_name
 from mmscore.scoring.judge import panel
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES, AppendFile
 from mmscore.store.reader import LastRecords
 from mmscore.store.records import Key, Prediction, Score
 from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run

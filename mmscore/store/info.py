@@ -25,6 +25,7 @@ class BenchmarkInfo(Record):
         subsets: Subset -> category.
         groups: Facts of samples by which reports are broken down.
         file: The Python file that defined it, if it was the user's own.
+        file_sha256: The digest of that file.
     """
 
     name: str
@@ -33,6 +34,7 @@ class BenchmarkInfo(Record):
     subsets: Mapping[str, str]
     groups: tuple[str, ...]
     file: str | None = None
+    file_sha256: str | None = None
 
     SHAPE: ClassVar = Shape(
         {
@@ -42,6 +44,7 @@ class BenchmarkInfo(Record):
             "subsets": spelling.facts({}, lambda value: spelling.each_value(str, value)),
             "groups": spelling.texts([]),
             "file": spelling.maybe(str, always=False),
+            "file_sha256": spelling.maybe(str, always=False),
         }
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from mmscore.disk import words
+from mmscore.disk import open_for_reading, words
 from mmscore.errors import DataError
 from mmscore.store.records import Line
 from mmscore.store.spelling import RecordError
@@ -82,7 +82,7 @@ class RecordReader(Generic[AnyLine]):
 
     def _opened(self) -> BinaryIO:
         try:
-            return self.path.open("rb", buffering=_BUFFER)
+            return open_for_reading(self.path, _BUFFER)
         except OSError as error:
             raise DataError(f"cannot read `{self.path}`: {words(error)}") from None
 

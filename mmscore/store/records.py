@@ -66,6 +66,7 @@ class SentMedium(Record):
         mime: What it was labelled with.
         url: Whether its URL was sent instead of it.
         notes: How it was changed before it was sent.
+        original: The digest of its bytes as they lay, where they were changed.
     """
 
     place: str
@@ -75,6 +76,7 @@ class SentMedium(Record):
     mime: str | None = None
     url: bool | None = None
     notes: tuple[str, ...] | None = None
+    original: str | None = None
 
     SHAPE: ClassVar = Shape(
         {
@@ -85,6 +87,7 @@ class SentMedium(Record):
             "mime": spelling.maybe(str, always=False),
             "url": spelling.maybe(bool, always=False),
             "notes": spelling.maybe_texts(),
+            "original": spelling.maybe(str, always=False),
         }
     )
 

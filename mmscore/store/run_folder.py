@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -11,16 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmscore.disk import storage_error, words, write_whole
+from mmscore.disk import open_for_reading, storage_error, words, write_whole
 from mmscore.errors import DataError, StorageError
 from mmscore.store.info import BenchmarkInfo, NewerRecordError, RunInfo
-from mmscore.store.journal import PREDICTIONS, SCORES
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES
 from mmscore.store.lines import Line, metric_names, read_lines
 from mmscore.store.reader import RecordReader, json_object
 from mmscore.store.records import Prediction, Score
 from mmscore.store.spelling import RecordError
 
 RUN = "run.json"
+
+FILES = (
+    *(RUN, PREDICTIONS, SCORES, JUDGEMENTS, REPLACED),
+    *(f"report.{format}" for format in ("json", "csv", "html")),
+)
+"""What a run's folder may hold."""
 
 Whole = tuple[Prediction, Score | None]
 """The prediction of a sample and its score, where there is one."""
@@ -100,6 +108,7 @@ def read_run(folder: Path) -> RunInfo:
         DataError: The folder is none of a run, or its `run.json` is damaged or of a newer mmscore.
     """
     path = folder / RUN
+    check_files(folder)
     if not path.is_file():
         raise DataError(f"`{folder}` is no run's folder: there is no {RUN}", hint=_HINT)
     try:
@@ -115,7 +124,8 @@ def read_run(folder: Path) -> RunInfo:
 
 def _json_in(path: Path) -> dict[str, Any]:
     try:
-        return json_object(path.read_bytes())
+        with open_for_reading(path) as file:
+            return json_object(file.read())
     except OSError as error:
         raise DataError(f"cannot read `{path}`: {words(error)}", hint=_HINT) from None
     except ValueError as error:
@@ -129,6 +139,26 @@ def write_run(folder: Path, info: RunInfo) -> None:
         StorageError: It cannot be written.
     """
     write_whole(folder / RUN, [json.dumps(info.to_json(), ensure_ascii=False, indent=2) + "\n"])
+
+
+def check_files(folder: Path) -> None:
+    """Stop on a folder in which a file of a run is a link or no file at all.
+
+    A run's folder may come from a stranger: nothing in it leads anywhere else.
+
+    Raises:
+        DataError: The first such file.
+    """
+    for name in FILES:
+        path = folder / name
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            mode = path.lstat().st_mode
+            if not stat.S_ISREG(mode):
+                found = "a link" if stat.S_ISLNK(mode) else "no plain file"
+                raise DataError(
+                    f"`{path}` is {found}, a run's folder holds files of its own",
+                    hint="look at where the folder came from; put the file itself in its place",
+                )
 
 
 # --- a folder for a run --------------------------------------------------------------------------
@@ -159,8 +189,10 @@ def use_folder(folder: Path) -> Path:
     """Make `folder` for a new run.
 
     Raises:
+        DataError: It holds a link where the run would have a file.
         StorageError: It cannot be made or already holds a run.
     """
+    check_files(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mmscore.config.judge import JudgeConfig
+from mmscore.config.secrets import without_secret_options
 from mmscore.error_text import without_secrets
 from mmscore.errors import EndpointError
 from mmscore.model.request import rendered
@@ -283,9 +284,7 @@ def described(config: JudgeConfig) -> dict[str, Any]:
                 "model_id": model.model_id,
                 "judge_id": model.judge_id,
                 **({"api_url": without_secrets(model.api_url)} if model.api_url else {}),
-                # The name of a variable is no secret, and lets the run go on.
-                **({"api_key": model.api_key} if (model.api_key or "").startswith("$") else {}),
-                "generation_config": dict(model.generation_config),
+                "generation_config": without_secret_options(model.generation_config),
             }
             for model in config.models
         ],
