@@ -124,6 +124,18 @@ def _made_anew(path: Path) -> int:
         return open_itself(path, flags)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless it is there.
+
+    Raises:
+        StorageError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise storage_error(folder, error) from None
+
+
 def open_part(path: Path, start: int) -> BinaryIO:
     """A file that is not whole yet, open for writing at `start`; from 0 on it is made anew.
 

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from mmscore.cli import process
 from mmscore.cli.options import parse, parser
@@ -142,20 +142,29 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
         endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()
     events = _events(arguments.progress)
-    found = [plan for one in every for plan in plans(one, events)]
+    with _own_code():
+        found = [plan for one in every for plan in plans(one, events)]
     results = []
     for plan in found:
-        results.append(ask(plan, events))
+        with _own_code():
+            results.append(ask(plan, events))
         if not arguments.json:
             _show(results[-1], arguments)
     if arguments.json and len(results) > 1:
-        reports = [json.loads(_report_json(result)) for result in results]
+        from mmscore.report.files import to_dict
+
+        reports = [to_dict(result.report) for result in results]
         print(json.dumps(reports, ensure_ascii=False, indent=2))
     elif arguments.json:
         _show(results[0], arguments)
     elif len(every) > 1:
         _show_table([result.folder for result in results])
     return max(result.exit_code for result in results)
+
+
+def _own_code() -> contextlib.redirect_stdout[TextIO]:
+    """What a benchmark of the user's own prints goes to standard error: it is no data."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _show_table(folders: Sequence[Path]) -> None:
@@ -167,6 +176,7 @@ def _show_table(folders: Sequence[Path]) -> None:
 
 def _resumed(folder: Path, file: Mapping[str, Any], arguments: argparse.Namespace) -> TaskConfig:
     """The task of a run that goes on: what its folder may say, what a task file and flags say."""
+    from mmscore.config.task import TaskConfig
     from mmscore.run import restored
     from mmscore.store.run_folder import read_run
 
@@ -175,7 +185,7 @@ def _resumed(folder: Path, file: Mapping[str, Any], arguments: argparse.Namespac
     if not arguments.benchmarks and "datasets" not in file:
         before["datasets"] = [restored.benchmark_name(info, folder)]
     values = restored.going_on(task_values(arguments, before), info, folder)
-    return restored.checked(values, folder)
+    return TaskConfig.from_dict(values)
 
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
@@ -184,8 +194,11 @@ def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
     from mmscore.plan.plan import plans
 
     found = []
-    for plan in plans(task, _events("auto")):
-        first = {sample.subset: body for sample, body in first_requests(plan, attacher(task))}
+    with _own_code():
+        every = [*plans(task, _events("auto"))]
+    for plan in every:
+        with _own_code():
+            first = {sample.subset: body for sample, body in first_requests(plan, attacher(task))}
         found.append(
             {"dataset": plan.benchmark.name, "planned": dict(plan.planned), "first": first}
         )
@@ -222,17 +235,15 @@ def _events(form: str) -> Events:
 
 def _show(result: Result, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print(_report_json(result), end="")
+        from mmscore.report.files import to_json
+
+        print(to_json(result.report), end="")
     else:
         from mmscore.report.boxes import style_of
         from mmscore.report.terminal import render
 
         print(render(result.report, style_of(sys.stdout, os.environ)))
         print(f"\nrun folder: {result.folder}", file=sys.stderr)
-
-
-def _report_json(result: Result) -> str:
-    return (result.folder / "report.json").read_text(encoding="utf-8")
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -248,14 +259,15 @@ def _score(arguments: argparse.Namespace) -> int:
     judge = judge_values(given, recorded_judge(info))
     if judge is not None:
         judge = judge_going_on(judge, info, folder)
-    result = rescore(
-        folder,
-        judge,
-        filters_of(arguments),
-        benchmark=arguments.benchmark,
-        concurrency=arguments.concurrency,
-        notice=_say,
-    )
+    with _own_code():
+        result = rescore(
+            folder,
+            judge,
+            filters_of(arguments),
+            benchmark=arguments.benchmark,
+            concurrency=arguments.concurrency,
+            notice=_say,
+        )
     _show(result, arguments)
     return result.exit_code
 
@@ -267,14 +279,15 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
     task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
     columns = ReplyColumns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
-    result = score_elsewhere(
-        task,
-        replies,
-        columns,
-        partial=arguments.partial,
-        concurrency=arguments.concurrency,
-        notice=_say,
-    )
+    with _own_code():
+        result = score_elsewhere(
+            task,
+            replies,
+            columns,
+            partial=arguments.partial,
+            concurrency=arguments.concurrency,
+            notice=_say,
+        )
     _show(result, arguments)
     return result.exit_code
 
@@ -283,7 +296,14 @@ def _report(arguments: argparse.Namespace) -> int:
     from mmscore.report.result import reported
     from mmscore.run.thumbnails import thumbnails
 
-    result = reported(Path(arguments.run_dir), ("json", "csv", "html"), thumbnails)
+    result = reported(
+        Path(arguments.run_dir),
+        ("json", "csv", "html"),
+        thumbnails,
+        out=Path(arguments.out) if arguments.out else None,
+        must_write=False,
+        notice=_say,
+    )
     _show(result, arguments)
     return result.exit_code
 
@@ -292,7 +312,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     from mmscore.report import compare, load
     from mmscore.report.boxes import style_of
 
-    first, second = load(Path(arguments.run_a)), load(Path(arguments.run_b))
+    first, second = (load(Path(name), hold=False) for name in (arguments.run_a, arguments.run_b))
     compared = compare.compare(first, second, metric=arguments.metric, force=arguments.force)
     if arguments.json:
         print(compare.to_json(compared), end="")
@@ -354,10 +374,11 @@ def _fetch(arguments: argparse.Namespace) -> int:
     values.pop("dry_run", None)
     task = TaskConfig.from_dict(values)
     events = _events(arguments.progress)
-    found = [
-        fetch(task, name, events, dry_run=bool(arguments.dry_run), whole=arguments.whole)
-        for name in arguments.benchmarks
-    ]
+    with _own_code():
+        found = [
+            fetch(task, name, events, dry_run=bool(arguments.dry_run), whole=arguments.whole)
+            for name in arguments.benchmarks
+        ]
     if arguments.json:
         print(json.dumps([one.facts() for one in found], ensure_ascii=False, indent=2))
     else:
@@ -391,7 +412,8 @@ def _check(arguments: argparse.Namespace) -> int:
     code = Exit.COMPLETE
     facts = []
     for name in arguments.benchmarks:
-        findings = check(task, name, events)
+        with _own_code():
+            findings = check(task, name, events)
         facts.append(findings.facts())
         code = max(code, findings.exit_code)
         if not arguments.json:
@@ -405,7 +427,8 @@ def _info(arguments: argparse.Namespace) -> int:
     from mmscore.plan.about import describe
 
     values = task_values(arguments, {"datasets": [arguments.benchmark]})
-    facts, text = describe(arguments.benchmark, values)
+    with _own_code():
+        facts, text = describe(arguments.benchmark, values)
     print(json.dumps(facts, ensure_ascii=False, indent=2) if arguments.json else text)
     return Exit.COMPLETE
 

@@ -178,6 +178,7 @@ def _output(group: Any) -> None:
 
 def _run_folder(command: argparse.ArgumentParser) -> None:
     command.add_argument("run_dir", metavar="RUN_DIR", help="a run's folder")
+    command.add_argument("--out", metavar="DIR", help="the folder to write to; the run's own")
     _output(command)
 
 

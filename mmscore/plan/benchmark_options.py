@@ -11,7 +11,7 @@ from mmscore import benchmarks
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config.task import TaskConfig
 from mmscore.constants import HubType
-from mmscore.error_text import nearest_hint, shown
+from mmscore.error_text import nearest_hint, shown, what
 from mmscore.errors import ConfigError, DataError
 from mmscore.store.run_folder import RUN, read_run
 from mmscore.types import Sample
@@ -42,6 +42,8 @@ def _measured(benchmark: Benchmark, wanted: list[Any] | None) -> Benchmark:
     """The benchmark with some of its metrics, the first of them its primary one."""
     if not wanted:
         return benchmark
+    if not isinstance(wanted, list):
+        raise ConfigError(f"`metric_list` is {what(wanted)}, expected a list of names")
     for metric in wanted:
         if metric not in benchmark.metrics:
             raise ConfigError(

@@ -163,7 +163,10 @@ def _repeats(run: Run, metrics: Sequence[str]) -> dict[str, tuple[float | None, 
     count = run.info.repeats
     if count < 2:
         return {}
-    parts = [[line for line in run.lines if line.repeat == number] for number in range(count)]
+    parts: list[list[Line]] = [[] for _ in range(count)]
+    for line in run.lines:
+        if 0 <= line.repeat < count:
+            parts[line.repeat].append(line)
     return {m: tuple(mean(_values(m, part)) for part in parts) for m in metrics}
 
 

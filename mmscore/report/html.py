@@ -85,7 +85,7 @@ def _data_pieces(report: Report, run: Run, thumbnails: Mapping[str, str]) -> Ite
 
 def _inert(value: object) -> str:
     """JSON that no HTML parser takes for markup, wherever in a page it stands."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -32,7 +32,7 @@ def merge(folders: Sequence[Path], out: Path) -> Result:
             scorers, models or options, a shard is missing or there twice, or samples overlap.
         StorageError: The folder cannot be written or holds a run already.
     """
-    runs = [load(folder) for folder in folders]
+    runs = [load(folder, hold=False) for folder in folders]
     _check_shards(runs)
     _check_alike(runs)
     _check_apart(runs)

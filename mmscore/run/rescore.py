@@ -16,7 +16,7 @@ from mmscore.config.task import DEFAULT_CONCURRENCY
 from mmscore.disk import sha256_of, write_whole
 from mmscore.report.result import Result, reported
 from mmscore.run.record import sample_of, score_of
-from mmscore.run.restored import benchmark_of
+from mmscore.run.restored import benchmark_of, restored
 from mmscore.scoring import reply_filters
 from mmscore.store.info import BenchmarkInfo, RunInfo
 from mmscore.store.journal import (
@@ -65,6 +65,7 @@ def rescore(
         StorageError: The folder cannot be written, or another process is writing it.
     """
     info = read_run(folder)
+    restored(info)  # tells what is odd in its configuration
     found = benchmark_of(info, folder, benchmark)
     if keep is not None:
         info = _filtered(info, found, keep)

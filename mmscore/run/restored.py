@@ -90,7 +90,11 @@ def benchmark_of(info: RunInfo, folder: Path, named: str | None = None) -> Bench
 
 
 def restored(info: RunInfo) -> dict[str, Any]:
-    """The task fields that a run's folder may give back: no address, key, header or budget."""
+    """The task fields that a run's folder may give back: no address, key, header or budget.
+
+    Raises:
+        ConfigError: A field is unknown, of another type or out of range.
+    """
     left_out = {*NOT_STORED, *ASKED_AGAIN, "api_url"}
     values = {
         name: value
@@ -101,6 +105,10 @@ def restored(info: RunInfo) -> dict[str, Any]:
         values["generation_config"] = without_secret_options(options)
     if isinstance(judge := values.get("judge"), dict):
         values["judge"] = _judge(judge)
+    try:
+        TaskConfig.from_dict(values)
+    except ConfigError as error:
+        raise ConfigError(f"the `config` of a {RUN} is odd: {error.message}") from None
     return values
 
 
@@ -112,7 +120,9 @@ def recorded_judge(info: RunInfo) -> dict[str, Any] | None:
 
 def _judge(judge: Mapping[str, Any]) -> dict[str, Any]:
     models = judge.get("models")
-    entries = models if isinstance(models, list) else [models] if models else []
+    entries = [models] if isinstance(models, dict) else models or []
+    if not isinstance(entries, list):
+        return dict(judge)
     return {
         **judge,
         "models": [
@@ -183,7 +193,9 @@ def judge_going_on(
         ConfigError: As `going_on`.
     """
     models = judge.get("models") or []
-    entries = [models] if isinstance(models, dict) else list(models)
+    entries = [models] if isinstance(models, dict) else models
+    if not isinstance(entries, list):
+        return dict(judge)  # whoever reads it says what is wrong
     if judge.get("strategy") in (None, "rule", "auto"):
         return dict(judge)
     before = info.config.get("judge") or {}
@@ -256,15 +268,3 @@ def _place(url: Any) -> str | None:
 
 def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     return next((environ[name] for name in names if environ.get(name)), None)
-
-
-def checked(values: Mapping[str, Any], folder: Path) -> TaskConfig:
-    """The task of these fields, of which some came from a run's folder.
-
-    Raises:
-        ConfigError: A field is unknown or out of range.
-    """
-    try:
-        return TaskConfig.from_dict(values)
-    except ConfigError as error:
-        raise ConfigError(f"going on with `{folder}`: {error.message}", hint=error.hint) from None

@@ -110,7 +110,7 @@ def bring_in_line(
         )
     scores.rewrite(
         encode(score)
-        for _, score in RecordReader(folder / SCORES, Score).placed()
+        for _, score in RecordReader(folder / SCORES, Score).placed(lambda _: None)
         if score.key in kept
     )
     return Moved(len(away), len(ours) - len(kept))

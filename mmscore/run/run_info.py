@@ -15,9 +15,11 @@ from mmscore.config.secrets import without_secret_options
 from mmscore.config.task import TaskConfig
 from mmscore.disk import sha256_of
 from mmscore.error_text import without_secrets
+from mmscore.errors import ConfigError
 from mmscore.plan.plan import Plan
 from mmscore.scoring import reply_filters
 from mmscore.scoring.judge import panel
+from mmscore.store.facts import not_finite, plain
 from mmscore.store.info import SCHEMA, BenchmarkInfo, Fingerprints, RunInfo
 from mmscore.store.run_folder import read_run
 from mmscore.version import versions
@@ -73,7 +75,11 @@ def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
 
 
 def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
-    """The task as a run keeps it: what was set, without secrets."""
+    """The task as a run keeps it: what was set, without secrets.
+
+    Raises:
+        ConfigError: A number in it is none: no request and no file can hold it.
+    """
     default = asdict(TaskConfig())
     values = {
         name: value
@@ -87,7 +93,10 @@ def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
     # A URL that may hold a key is left out whole: cut short, it would be another one.
     if without_secrets(values.get("api_url", "")) != values.get("api_url", ""):
         del values["api_url"]
-    return values
+    for place, number in not_finite(values, ""):
+        raise ConfigError(f"`{place}` is {number}, which is no number")
+    kept: dict[str, Any] = plain(values)
+    return kept
 
 
 def _prompt_fingerprint(plan: Plan) -> str:

@@ -101,6 +101,15 @@ class JudgeInfo(Record):
     )
 
 
+MOST_REPEATS = 100_000
+
+
+def _repeats(value: int) -> int:
+    if not 1 <= value <= MOST_REPEATS:
+        raise RecordError(f"found {value}, expected 1 to {MOST_REPEATS}")
+    return value
+
+
 _PRICE = Shape({"input": spelling.number(), "output": spelling.number()})
 
 
@@ -167,7 +176,7 @@ class RunInfo(Record):
             "fingerprints": spelling.one(Fingerprints),
             "price": Spelling(frozenset({dict, spelling.NONE}), None, _price, Price.to_json),
             "planned": spelling.facts({}, lambda value: spelling.each_value(int, value)),
-            "repeats": spelling.count(1),
+            "repeats": Spelling(frozenset({int}), 1, _repeats),
             "shard": spelling.maybe(str),
             "started": spelling.maybe(str),
             "finished": spelling.maybe(str),

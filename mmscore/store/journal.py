@@ -157,7 +157,7 @@ def _begins_a_record(tail: bytes) -> bool:
 
 def encode(record: Record) -> bytes:
     """One line of JSONL in UTF-8; a lone surrogate, which has no UTF-8, becomes U+FFFD."""
-    text = json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:

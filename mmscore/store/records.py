@@ -6,14 +6,13 @@ spells their keys. What `run.json` holds is `RunInfo`, in `store/run_info.py`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mmscore.error_text import listed, shown
 from mmscore.store import spelling
-from mmscore.store.spelling import NONE, Record, RecordError, Shape, Spelling
+from mmscore.store.spelling import MOST, NONE, Record, RecordError, Shape, Spelling
 from mmscore.types import FAILED, SCORED, Usage
 
 Key = tuple[str, int]
@@ -272,7 +271,7 @@ class JudgeSummary(Record):
 
 def _metrics(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
-        if type(value) not in (int, float) or not math.isfinite(value):
+        if type(value) not in (int, float) or not -MOST <= value <= MOST:
             raise RecordError(f"found the score {value!r} of `{name}`, expected a finite number")
     return values
 

@@ -7,13 +7,13 @@ import json
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmscore.disk import open_for_reading, storage_error, words, write_whole
+from mmscore.disk import make_folder, open_for_reading, storage_error, words, write_whole
 from mmscore.errors import DataError, StorageError
 from mmscore.store.info import BenchmarkInfo, NewerRecordError, RunInfo
 from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES
@@ -80,19 +80,27 @@ class Run:
                 yield prediction, score
 
 
-def load(directory: Path) -> Run:
+def load(
+    directory: Path, *, hold: bool = True, damaged: Callable[[str], None] | None = None
+) -> Run:
     """A run's folder as values; half-finished and torn ones too.
 
     The last line of a sample counts, because a resumed run appends. A torn last line is left
     out: its sample was in flight when the run stopped.
 
+    Args:
+        directory: The folder.
+        hold: Whether the records of a small run stay in memory, for those who read all of them.
+        damaged: Who hears of a score that cannot be read, which is then as if it were not there;
+            None stops on it.
+
     Raises:
         DataError: The folder is no run's folder, or a line inside a file is damaged.
     """
     info = read_run(directory)
-    predictions = RecordReader(directory / PREDICTIONS, Prediction)
-    scores = RecordReader(directory / SCORES, Score)
-    lines = read_lines(predictions, scores, info.benchmark.groups)
+    predictions = RecordReader(directory / PREDICTIONS, Prediction, hold=hold)
+    scores = RecordReader(directory / SCORES, Score, hold=hold)
+    lines = read_lines(predictions, scores, info.benchmark.groups, damaged)
     return Run(directory, info, lines, predictions, scores)
 
 
@@ -138,7 +146,8 @@ def write_run(folder: Path, info: RunInfo) -> None:
     Raises:
         StorageError: It cannot be written.
     """
-    write_whole(folder / RUN, [json.dumps(info.to_json(), ensure_ascii=False, indent=2) + "\n"])
+    text = json.dumps(info.to_json(), ensure_ascii=False, indent=2, allow_nan=False)
+    write_whole(folder / RUN, [text + "\n"])
 
 
 def check_files(folder: Path) -> None:
@@ -193,10 +202,7 @@ def use_folder(folder: Path) -> Path:
         StorageError: It cannot be made or already holds a run.
     """
     check_files(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(folder, error) from None
+    make_folder(folder)
     # A run that was stopped before its first record left an empty file, which is nothing to keep.
     predictions = folder / PREDICTIONS
     if (folder / RUN).exists() or (predictions.exists() and predictions.stat().st_size):

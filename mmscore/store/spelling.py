@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -14,6 +13,9 @@ class RecordError(ValueError):
 
 
 NONE = type(None)
+
+MOST = 2**53
+"""What a number in a record may come to: beyond it JSON's readers differ, and sums overflow."""
 
 
 class Spelling(NamedTuple):
@@ -130,7 +132,8 @@ def text(default: Any = ...) -> Spelling:
 
 def maybe(kind: type, *, always: bool = True) -> Spelling:
     """A value of a type, or null, which is also what is not there."""
-    return Spelling(frozenset({kind, NONE}), None, always=always)
+    read = _bounded if kind is int else None
+    return Spelling(frozenset({kind, NONE}), None, read, always=always)
 
 
 def maybe_number() -> Spelling:
@@ -140,7 +143,13 @@ def maybe_number() -> Spelling:
 
 def count(default: Any = ...) -> Spelling:
     """A whole number."""
-    return Spelling(frozenset({int}), default)
+    return Spelling(frozenset({int}), default, _bounded)
+
+
+def _bounded(value: int) -> int:
+    if not -MOST <= value <= MOST:
+        raise RecordError(f"found a number beyond {MOST}")
+    return value
 
 
 def number(default: Any = ...) -> Spelling:
@@ -154,8 +163,8 @@ def finite(value: float) -> float:
     Raises:
         RecordError: It is none that can be reckoned with.
     """
-    if not math.isfinite(value):
-        raise RecordError(f"found {value!r}, expected a finite number")
+    if not -MOST <= value <= MOST:  # NaN is within nothing
+        raise RecordError(f"found {value!r}, expected a number up to {MOST}")
     return value
 
 
@@ -210,7 +219,9 @@ def each_value(kind: type, values: dict[str, Any]) -> dict[str, Any]:
     Raises:
         RecordError: One is not.
     """
-    _all_of(kind, values.values())
+    for value in _all_of(kind, values.values()):
+        if kind is int:
+            _bounded(value)
     return values
 
 

@@ -100,12 +100,12 @@ class Cache:
         """
         path = root.joinpath(*parts)
         folder = path.parent
-        folder.mkdir(parents=True, exist_ok=True)
         for one in (folder, *folder.parents):
             if one == root:
                 break
             if one.is_symlink():
                 raise OSError(errno.ELOOP, f"`{one}` is a link")
+        folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, "permission denied", str(folder))
         if folder not in self._tidied:

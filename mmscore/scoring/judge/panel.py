@@ -261,17 +261,26 @@ def panel_of(
     if not config.asks:
         return None
     judges = [judge_of(model, ask=file is not None) for model in config.models]
-    return JudgePanel(config, metrics, judges, read_judgements(folder), file, notice, concurrency)
+    return JudgePanel(
+        config, metrics, judges, read_judgements(folder, notice), file, notice, concurrency
+    )
 
 
-def read_judgements(folder: Path) -> LastRecords[Judgement] | None:
+def read_judgements(
+    folder: Path, notice: Callable[[str], None] = lambda _: None
+) -> LastRecords[Judgement] | None:
     """What judges said in a run, the last word of each; None where none was asked. Close it.
 
-    Raises:
-        DataError: The file is damaged.
+    Args:
+        folder: The run's folder.
+        notice: Who hears of a damaged line, which is passed over: a verdict can be asked for again.
     """
     path = folder / JUDGEMENTS
-    return LastRecords(path, Judgement) if path.exists() else None
+    if not path.exists():
+        return None
+    return LastRecords(
+        path, Judgement, damaged=lambda why: notice(f"{why}: that verdict is asked for again")
+    )
 
 
 def described(config: JudgeConfig) -> dict[str, Any]:
