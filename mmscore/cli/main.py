@@ -8,13 +8,14 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from mmscore.cli import process
 from mmscore.cli.options import parse, parser
-from mmscore.cli.task_values import filters_of, judge_values, task_values
-from mmscore.errors import Exit, MmscoreError
+from mmscore.cli.task_values import filter_values, judge_values, task_values
+from mmscore.errors import ConfigError, Exit, MmscoreError
 
 if TYPE_CHECKING:
     from mmscore.benchmarks.base import Benchmark
@@ -109,24 +110,32 @@ def _version() -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    return _perform(_task(arguments), arguments)
+
+
+def _task(arguments: argparse.Namespace) -> TaskConfig:
+    """The task that the flags of `run` and `check` describe, with its file or earlier run."""
     from mmscore.config.task import TaskConfig, load_mapping
     from mmscore.run.task import as_task
 
     file = arguments.config or os.environ.get("MMSCORE_CONFIG")
     before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
-        task = _resumed(Path(arguments.resume), before, arguments)
+        from mmscore.run.restored import resumed
+
+        flags = partial(task_values, arguments, environment=os.environ)
+        values = resumed(Path(arguments.resume), before, flags, named=bool(arguments.benchmarks))
     else:
-        task = TaskConfig.from_dict(task_values(arguments, before))
-    return _perform(as_task(task), arguments)
+        values = task_values(arguments, before, os.environ)
+    return as_task(TaskConfig.from_dict(values))
 
 
 def _eval(arguments: argparse.Namespace) -> int:
-    from mmscore.cli.evalscope_flags import eval_values
     from mmscore.config.task import TaskConfig
     from mmscore.run.task import as_task
 
-    return _perform(as_task(TaskConfig.from_dict(eval_values(arguments))), arguments)
+    values = task_values(arguments, {}, os.environ)
+    return _perform(as_task(TaskConfig.from_dict(values)), arguments)
 
 
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
@@ -142,18 +151,16 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
         endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()
     events = _events(arguments.progress)
+    results = []
     with _own_code():
         found = [plan for one in every for plan in plans(one, events)]
-    results = []
     for plan in found:
         with _own_code():
             results.append(ask(plan, events))
         if not arguments.json:
             _show(results[-1], arguments)
     if arguments.json and len(results) > 1:
-        from mmscore.report.files import to_dict
-
-        reports = [to_dict(result.report) for result in results]
+        reports = [result.to_dict() for result in results]
         print(json.dumps(reports, ensure_ascii=False, indent=2))
     elif arguments.json:
         _show(results[0], arguments)
@@ -174,20 +181,6 @@ def _show_table(folders: Sequence[Path]) -> None:
     print("\n" + to_text(model_table(folders), style_of(sys.stdout, os.environ)))
 
 
-def _resumed(folder: Path, file: Mapping[str, Any], arguments: argparse.Namespace) -> TaskConfig:
-    """The task of a run that goes on: what its folder may say, what a task file and flags say."""
-    from mmscore.config.task import TaskConfig
-    from mmscore.run import restored
-    from mmscore.store.run_folder import read_run
-
-    info = read_run(folder)
-    before = {**restored.restored(info), **file}
-    if not arguments.benchmarks and "datasets" not in file:
-        before["datasets"] = [restored.benchmark_name(info, folder)]
-    values = restored.going_on(task_values(arguments, before), info, folder)
-    return TaskConfig.from_dict(values)
-
-
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
     from mmscore.model.endpoint import attacher
     from mmscore.plan.first_request import first_requests
@@ -195,10 +188,11 @@ def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
 
     found = []
     with _own_code():
-        every = [*plans(task, _events("auto"))]
-    for plan in every:
-        with _own_code():
-            first = {sample.subset: body for sample, body in first_requests(plan, attacher(task))}
+        drawn = [
+            (plan, {sample.subset: body for sample, body in first_requests(plan, attacher(task))})
+            for plan in plans(task, _events("auto"))
+        ]
+    for plan, first in drawn:
         found.append(
             {"dataset": plan.benchmark.name, "planned": dict(plan.planned), "first": first}
         )
@@ -235,9 +229,7 @@ def _events(form: str) -> Events:
 
 def _show(result: Result, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        from mmscore.report.files import to_json
-
-        print(to_json(result.report), end="")
+        print(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
     else:
         from mmscore.report.boxes import style_of
         from mmscore.report.terminal import render
@@ -250,20 +242,14 @@ def _score(arguments: argparse.Namespace) -> int:
     if arguments.replies:
         return _score_elsewhere(arguments)
     from mmscore.run.rescore import rescore
-    from mmscore.run.restored import judge_going_on, recorded_judge
-    from mmscore.store.run_folder import read_run
+    from mmscore.run.restored import judge_again
 
     folder = Path(arguments.target)
-    info = read_run(folder)
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
-    judge = judge_values(given, recorded_judge(info))
-    if judge is not None:
-        judge = judge_going_on(judge, info, folder)
     with _own_code():
         result = rescore(
             folder,
-            judge,
-            filters_of(arguments),
+            judge_again(folder, partial(judge_values, arguments)),
+            filter_values(arguments),
             benchmark=arguments.benchmark,
             concurrency=arguments.concurrency,
             notice=_say,
@@ -276,7 +262,9 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
     from mmscore.config.task import TaskConfig
     from mmscore.run.outside_replies import ReplyColumns, score_elsewhere
 
-    task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
+    task = TaskConfig.from_dict(
+        task_values(arguments, {"datasets": [arguments.target]}, os.environ)
+    )
     columns = ReplyColumns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
     with _own_code():
@@ -322,9 +310,10 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _merge(arguments: argparse.Namespace) -> int:
-    from mmscore.run.merge import merge
+    from mmscore.run.merge import merge, shard_folders
 
-    result = merge([Path(folder) for folder in arguments.shard_dirs], Path(arguments.out))
+    folders = shard_folders(arguments.shard_dirs)
+    result = merge(folders, Path(arguments.out), partial=arguments.partial, notice=_say)
     _show(result, arguments)
     return result.exit_code
 
@@ -370,9 +359,7 @@ def _fetch(arguments: argparse.Namespace) -> int:
     from mmscore.config.task import TaskConfig
     from mmscore.plan.fetch import fetch
 
-    values = task_values(arguments, {})
-    values.pop("dry_run", None)
-    task = TaskConfig.from_dict(values)
+    task = TaskConfig.from_dict(task_values(arguments, {}, os.environ))
     events = _events(arguments.progress)
     with _own_code():
         found = [
@@ -404,20 +391,22 @@ def _cache(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from mmscore.config.task import TaskConfig
     from mmscore.plan.check import check
+    from mmscore.run.services import each_service
 
-    task = TaskConfig.from_dict(task_values(arguments, {}))
     events = _events(arguments.progress)
     code = Exit.COMPLETE
     facts = []
-    for name in arguments.benchmarks:
-        with _own_code():
-            findings = check(task, name, events)
-        facts.append(findings.facts())
-        code = max(code, findings.exit_code)
-        if not arguments.json:
-            print(findings)
+    for task in each_service(_task(arguments)):
+        if not task.datasets:
+            raise ConfigError("no benchmark given", hint="name one, such as `mmscore check slake`")
+        for name in task.datasets:
+            with _own_code():
+                findings = check(task, name, events)
+            facts.append(findings.facts())
+            code = max(code, findings.exit_code)
+            if not arguments.json:
+                print(findings)
     if arguments.json:
         print(json.dumps(facts, ensure_ascii=False, indent=2))
     return code
@@ -426,7 +415,7 @@ def _check(arguments: argparse.Namespace) -> int:
 def _info(arguments: argparse.Namespace) -> int:
     from mmscore.plan.about import describe
 
-    values = task_values(arguments, {"datasets": [arguments.benchmark]})
+    values = task_values(arguments, {"datasets": [arguments.benchmark]}, os.environ)
     with _own_code():
         facts, text = describe(arguments.benchmark, values)
     print(json.dumps(facts, ensure_ascii=False, indent=2) if arguments.json else text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mmscore import report
 from mmscore.disk import make_folder
@@ -25,6 +26,12 @@ class Result:
     report: report.Report
     exit_code: Exit
 
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values, in the shape of `report.json`."""
+        from mmscore.report.files import to_dict
+
+        return to_dict(self.report)
+
     def __repr__(self) -> str:
         """Return where it lies and what it scored, in a line: a dict of results prints this."""
         scores = {row.metric: row.score for row in self.report.overall}
@@ -40,7 +47,7 @@ class Result:
 def reported(
     folder: Path,
     formats: tuple[str, ...] = ("json", "csv"),
-    thumbnails: Callable[[report.Run], Mapping[str, str]] = lambda _: {},
+    images: Callable[[report.Run], report.PageImages] = lambda _: report.PageImages(),
     *,
     out: Path | None = None,
     must_write: bool = True,
@@ -51,7 +58,7 @@ def reported(
     Args:
         folder: The run's folder.
         formats: Which reports to write.
-        thumbnails: Makes small pictures for the one in HTML.
+        images: Makes small pictures for the one in HTML.
         out: The folder to write it in; the run's own by default.
         must_write: Whether a run's own folder that cannot be written is an error: a report can be
             looked at without.
@@ -73,8 +80,7 @@ def reported(
         if out is not None:
             make_folder(out)
         for name in formats:
-            pictures = thumbnails(run) if name == "html" else None
-            report.write(built, run, name, out, pictures)
+            report.write(built, run, name, out, images(run) if name == "html" else None)
     except StorageError as error:
         if must_write or out is not None:
             raise

@@ -8,20 +8,20 @@ comes from the command line, the environment or a task file.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mmscore import benchmarks
 from mmscore.benchmarks.base import Benchmark
+from mmscore.config import options
 from mmscore.config.secrets import SECRET_OPTIONS, without_secret_options
 from mmscore.config.task import TaskConfig
 from mmscore.disk import sha256_of
 from mmscore.errors import ConfigError, DataError
 from mmscore.plan.benchmark_options import chosen
-from mmscore.run.run_info import NOT_STORED
 from mmscore.store.info import RunInfo
-from mmscore.store.run_folder import RUN
+from mmscore.store.run_folder import RUN, read_run
 from mmscore.web.urls import is_this_machine, parse_url
 
 ASKED_AGAIN = ("media_root", "allow_path")
@@ -95,14 +95,15 @@ def restored(info: RunInfo) -> dict[str, Any]:
     Raises:
         ConfigError: A field is unknown, of another type or out of range.
     """
-    left_out = {*NOT_STORED, *ASKED_AGAIN, "api_url"}
+    unstored = {name for name, row in options.fields().items() if not row.stored}
+    left_out = {*unstored, *ASKED_AGAIN, "api_url"}
     values = {
         name: value
         for name, value in info.config.items()
         if name not in left_out and name not in SECRET_OPTIONS
     }
-    if isinstance(options := values.get("generation_config"), dict):
-        values["generation_config"] = without_secret_options(options)
+    if isinstance(generation := values.get("generation_config"), dict):
+        values["generation_config"] = without_secret_options(generation)
     if isinstance(judge := values.get("judge"), dict):
         values["judge"] = _judge(judge)
     try:
@@ -112,10 +113,48 @@ def restored(info: RunInfo) -> dict[str, Any]:
     return values
 
 
-def recorded_judge(info: RunInfo) -> dict[str, Any] | None:
-    """The judge of a run as its folder may give it back."""
-    judge: dict[str, Any] | None = restored(info).get("judge")
-    return judge
+def resumed(
+    folder: Path,
+    file: Mapping[str, Any],
+    flags: Callable[[dict[str, Any]], dict[str, Any]],
+    *,
+    named: bool,
+) -> dict[str, Any]:
+    """The task fields of a run that goes on.
+
+    Args:
+        folder: The run's folder.
+        file: What a task file says, which counts more than the folder.
+        flags: Puts what the command line says on top, which counts most.
+        named: Whether it names the benchmark.
+
+    Raises:
+        ConfigError: As `benchmark_name`, `restored` and `going_on`.
+        DataError: The folder holds no run.
+    """
+    info = read_run(folder)
+    known = {**restored(info), **file}
+    if not named and not known.get("datasets"):
+        known["datasets"] = [benchmark_name(info, folder)]
+    return going_on(flags(known), info, folder)
+
+
+def judge_again(
+    folder: Path, flags: Callable[[dict[str, Any] | None], dict[str, Any] | None]
+) -> dict[str, Any] | None:
+    """The judge that is asked about a run's replies again; None where the command line asks nobody.
+
+    Args:
+        folder: The run's folder.
+        flags: Puts what the command line says of a judge on top of the recorded one.
+
+    Raises:
+        ConfigError: As `restored` and `going_on`.
+        DataError: The folder holds no run.
+    """
+    info = read_run(folder)
+    judge = flags(restored(info).get("judge"))
+    return None if judge is None else judge_going_on(judge, info, folder)
 
 
 def _judge(judge: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from mmscore.error_text import listed, shown
 from mmscore.store import spelling
-from mmscore.store.spelling import MOST, NONE, Record, RecordError, Shape, Spelling
+from mmscore.store.spelling import MOST_FLOAT, NONE, Record, RecordError, Shape, Spelling
 from mmscore.types import FAILED, SCORED, Usage
 
 Key = tuple[str, int]
@@ -271,7 +271,7 @@ class JudgeSummary(Record):
 
 def _metrics(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
-        if type(value) not in (int, float) or not -MOST <= value <= MOST:
+        if type(value) not in (int, float) or not -MOST_FLOAT <= value <= MOST_FLOAT:
             raise RecordError(f"found the score {value!r} of `{name}`, expected a finite number")
     return values
 

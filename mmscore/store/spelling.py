@@ -15,7 +15,10 @@ class RecordError(ValueError):
 NONE = type(None)
 
 MOST = 2**53
-"""What a number in a record may come to: beyond it JSON's readers differ, and sums overflow."""
+"""What a whole number in a record may come to: beyond it JSON's readers differ."""
+
+MOST_FLOAT = 1e100
+"""What another number may come to, so that no sum of them is infinite."""
 
 
 class Spelling(NamedTuple):
@@ -163,8 +166,8 @@ def finite(value: float) -> float:
     Raises:
         RecordError: It is none that can be reckoned with.
     """
-    if not -MOST <= value <= MOST:  # NaN is within nothing
-        raise RecordError(f"found {value!r}, expected a number up to {MOST}")
+    if not -MOST_FLOAT <= value <= MOST_FLOAT:  # NaN is within nothing
+        raise RecordError(f"found {value!r}, expected a finite number")
     return value
 
 
