@@ -7,20 +7,18 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from mmscore.cli import process
+from mmscore.cli import data_commands, process
 from mmscore.cli.options import parse, parser
 from mmscore.cli.task_values import filter_values, judge_values, task_values
 from mmscore.errors import ConfigError, Exit, MmscoreError
 
 if TYPE_CHECKING:
-    from mmscore.benchmarks.base import Benchmark
     from mmscore.config.task import TaskConfig
-    from mmscore.plan.events import Events, Progress
     from mmscore.report.result import Result
 
 
@@ -139,6 +137,7 @@ def _eval(arguments: argparse.Namespace) -> int:
 
 
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
+    from mmscore.cli.progress import events_of
     from mmscore.model import endpoint
     from mmscore.plan.plan import plans
     from mmscore.run.services import each_service
@@ -150,12 +149,12 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     for one in every:
         endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()
-    events = _events(arguments.progress)
+    events = events_of(arguments.progress, sys.stderr)
     results = []
-    with _own_code():
+    with process.own_code(sys.stderr):
         found = [plan for one in every for plan in plans(one, events)]
     for plan in found:
-        with _own_code():
+        with process.own_code(sys.stderr):
             results.append(ask(plan, events))
         if not arguments.json:
             _show(results[-1], arguments)
@@ -169,11 +168,6 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     return max(result.exit_code for result in results)
 
 
-def _own_code() -> contextlib.redirect_stdout[TextIO]:
-    """What a benchmark of the user's own prints goes to standard error: it is no data."""
-    return contextlib.redirect_stdout(sys.stderr)
-
-
 def _show_table(folders: Sequence[Path]) -> None:
     from mmscore.report.boxes import style_of
     from mmscore.report.model_table import model_table, to_text
@@ -182,15 +176,16 @@ def _show_table(folders: Sequence[Path]) -> None:
 
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
+    from mmscore.cli.progress import events_of
     from mmscore.model.endpoint import attacher
     from mmscore.plan.first_request import first_requests
     from mmscore.plan.plan import plans
 
     found = []
-    with _own_code():
+    with process.own_code(sys.stderr):
         drawn = [
             (plan, {sample.subset: body for sample, body in first_requests(plan, attacher(task))})
-            for plan in plans(task, _events("auto"))
+            for plan in plans(task, events_of("auto", sys.stderr))
         ]
     for plan, first in drawn:
         found.append(
@@ -207,24 +202,6 @@ def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps(found if len(found) > 1 else found[0], ensure_ascii=False, indent=2))
     return Exit.COMPLETE
-
-
-def _events(form: str) -> Events:
-    from mmscore.cli.progress import Teller
-    from mmscore.plan.events import Events
-
-    teller = Teller(form, sys.stderr)
-
-    def start(benchmark: Benchmark, planned: Mapping[str, int], folder: Path) -> None:
-        parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
-        teller.notice(f"{benchmark.title}: {sum(planned.values())} samples ({parts}) -> {folder}")
-
-    def progress(state: Progress) -> None:
-        teller.tell(state)
-        if state.done == state.total:
-            teller.end()
-
-    return Events(start, progress, teller.notice, teller.fetching)
 
 
 def _show(result: Result, arguments: argparse.Namespace) -> None:
@@ -245,7 +222,7 @@ def _score(arguments: argparse.Namespace) -> int:
     from mmscore.run.restored import judge_again
 
     folder = Path(arguments.target)
-    with _own_code():
+    with process.own_code(sys.stderr):
         result = rescore(
             folder,
             judge_again(folder, partial(judge_values, arguments)),
@@ -267,7 +244,7 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
     )
     columns = ReplyColumns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
-    with _own_code():
+    with process.own_code(sys.stderr):
         result = score_elsewhere(
             task,
             replies,
@@ -331,77 +308,19 @@ def _table(arguments: argparse.Namespace) -> int:
     return Exit.COMPLETE
 
 
-def _list(arguments: argparse.Namespace) -> int:
-    from mmscore.benchmarks import BENCHMARKS
-    from mmscore.plan.fetch import kept_of, size_words
-
-    rows: list[dict[str, Any]] = [
-        {
-            "name": benchmark.name,
-            "title": benchmark.title,
-            "about": benchmark.about,
-            "metrics": list(benchmark.metrics),
-            "subsets": list(benchmark.subsets),
-            "cached_bytes": sum(one.bytes for one in kept_of(benchmark.name)),
-        }
-        for benchmark in BENCHMARKS.values()
-    ]
-    if arguments.json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
-        return Exit.COMPLETE
-    for row in rows:
-        cached = f" [{size_words(row['cached_bytes'])} cached]" if row["cached_bytes"] else ""
-        print(f"{row['name']:<14}{row['title']}: {row['about']}{cached}")
-    return Exit.COMPLETE
-
-
-def _fetch(arguments: argparse.Namespace) -> int:
-    from mmscore.config.task import TaskConfig
-    from mmscore.plan.fetch import fetch
-
-    task = TaskConfig.from_dict(task_values(arguments, {}, os.environ))
-    events = _events(arguments.progress)
-    with _own_code():
-        found = [
-            fetch(task, name, events, dry_run=bool(arguments.dry_run), whole=arguments.whole)
-            for name in arguments.benchmarks
-        ]
-    if arguments.json:
-        print(json.dumps([one.facts() for one in found], ensure_ascii=False, indent=2))
-    else:
-        print("\n".join(map(str, found)))
-    return Exit.COMPLETE
-
-
-def _cache(arguments: argparse.Namespace) -> int:
-    from mmscore.dataset.hub.cache import cache_folder
-    from mmscore.plan.fetch import clean_cache, kept, size_words
-
-    cleaned = arguments.clean is not None
-    found = clean_cache(arguments.clean) if cleaned else kept()
-    if arguments.json:
-        rows = [{"source": one.source, "place": one.place, "bytes": one.bytes} for one in found]
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
-        return Exit.COMPLETE
-    for one in found:
-        print(f"{one.source:<36}{size_words(one.bytes):>10}  {one.place}")
-    total = size_words(sum(one.bytes for one in found))
-    print(f"{'freed' if cleaned else 'in all'}: {total} in {cache_folder()}")
-    return Exit.COMPLETE
-
-
 def _check(arguments: argparse.Namespace) -> int:
+    from mmscore.cli.progress import events_of
     from mmscore.plan.check import check
     from mmscore.run.services import each_service
 
-    events = _events(arguments.progress)
+    events = events_of(arguments.progress, sys.stderr)
     code = Exit.COMPLETE
     facts = []
     for task in each_service(_task(arguments)):
         if not task.datasets:
             raise ConfigError("no benchmark given", hint="name one, such as `mmscore check slake`")
         for name in task.datasets:
-            with _own_code():
+            with process.own_code(sys.stderr):
                 findings = check(task, name, events)
             facts.append(findings.facts())
             code = max(code, findings.exit_code)
@@ -412,22 +331,20 @@ def _check(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _info(arguments: argparse.Namespace) -> int:
-    from mmscore.plan.about import describe
-
-    values = task_values(arguments, {"datasets": [arguments.benchmark]}, os.environ)
-    with _own_code():
-        facts, text = describe(arguments.benchmark, values)
-    print(json.dumps(facts, ensure_ascii=False, indent=2) if arguments.json else text)
-    return Exit.COMPLETE
-
-
 def _demo(arguments: argparse.Namespace) -> int:
     from mmscore.cli.demo import run_demo
+    from mmscore.cli.progress import events_of
 
-    result = run_demo(Path(arguments.out) if arguments.out else None, _events("none"))
+    result = run_demo(Path(arguments.out) if arguments.out else None, events_of("none", sys.stderr))
     _show(result, arguments)
     return result.exit_code
+
+
+def _help(arguments: argparse.Namespace) -> int:
+    from mmscore.cli.help_topics import overview, topic_text
+
+    print(topic_text(arguments.topic) if arguments.topic else overview(), end="")
+    return Exit.COMPLETE
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -439,10 +356,8 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "compare": _compare,
     "merge": _merge,
     "table": _table,
-    "fetch": _fetch,
-    "cache": _cache,
-    "list": _list,
-    "info": _info,
+    **data_commands.ACTIONS,
+    "help": _help,
     "demo": _demo,
 }
 
