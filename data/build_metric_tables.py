@@ -4,9 +4,10 @@
 
 `--jieba` is the folder of jieba 0.42.1 as installed from PyPI, `--punkt` NLTK's English
 `punkt_tab`.
-`--classes` (needs the PyPI package `regex`) also writes the Unicode ranges of `rust/src/charclass`.
-The formats are described beside their readers, `rust/src/jieba/dictionary.rs` and
-`rust/src/punkt/lexicon.rs`. The same input gives the same bytes with the same zlib.
+`--classes` (needs the PyPI package `regex`) also writes the Unicode ranges of
+`rust/src/text/charclass`.
+The formats are described beside their readers, `rust/src/text/jieba/dictionary.rs` and
+`rust/src/text/punkt/lexicon.rs`. The same input gives the same bytes with the same zlib.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from types import ModuleType
 
 HERE = Path(__file__).parent
 DERIVED = HERE / "derived"
-CLASS_TABLES = HERE.parent / "rust" / "src" / "charclass" / "tables.rs"
+CLASS_TABLES = HERE.parent / "rust" / "src" / "text" / "charclass" / "tables.rs"
 
 HAN_FIRST, HAN_LAST = 0x4E00, 0x9FD5
 # What jieba hands to its dictionary; a word with any other character can never be found.

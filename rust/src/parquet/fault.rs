@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::Error;
+
 /// What is wrong; the file, and where in it, stands in [`crate::Error::Parquet`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -56,6 +58,13 @@ impl Fault {
             Self::Codec { .. } => Some("write it again with snappy, the usual compression"),
             _ => None,
         }
+    }
+}
+
+impl Error {
+    /// The fault of a file, which its sentence begins with.
+    pub(super) fn parquet(path: &str, fault: Fault) -> Self {
+        Self::Parquet { path: path.to_owned(), fault }
     }
 }
 

@@ -8,6 +8,8 @@ use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::file::read_at;
+
 /// How much is read at once where little is asked.
 const BUFFER: usize = 16 << 10;
 
@@ -26,20 +28,12 @@ impl Source {
     }
 
     /// Fills `out` from the bytes at `at`.
-    fn fill(&self, mut out: &mut [u8], mut at: u64) -> io::Result<()> {
-        while !out.is_empty() {
-            match read_at(&self.file, out, at) {
-                Ok(0) => {
-                    let what = format!("the file ends at byte {at}, expected {} more", out.len());
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
-                }
-                Ok(count) => {
-                    out = out.get_mut(count..).unwrap_or_default();
-                    at += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+    fn fill(&self, out: &mut [u8], at: u64) -> io::Result<()> {
+        let found = read_at(&self.file, out, at)?;
+        if found < out.len() {
+            let (end, missing) = (at + found as u64, out.len() - found);
+            let what = format!("the file ends at byte {end}, expected {missing} more");
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
         Ok(())
     }
@@ -49,16 +43,6 @@ impl Source {
         let end = end.min(self.length);
         Section { source: self.clone(), at: at.min(end), end, buffer: Vec::new(), used: 0 }
     }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, out, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, out, at)
 }
 
 impl Length for Source {

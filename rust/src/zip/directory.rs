@@ -1,12 +1,12 @@
 //! The directory: raw bytes plus a few numbers a member, so 150,000 members stay small.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
 
 use super::lookup::{self, Slot};
 use super::opening::Place;
 use super::{Fault, Member, name};
 use crate::fields::{u16_le, u32_le, u64_le};
+use crate::hash::Key;
 use crate::{Error, Result};
 
 const ENTRY_SIGNATURE: &[u8; 4] = b"PK\x01\x02";
@@ -28,12 +28,12 @@ pub struct Directory {
     /// Where members may end: every entry's local header, and the directory itself. Sorted.
     pub(super) boundaries: Vec<u64>,
     shift: u64,
-    pub(super) hash_key: u64,
+    pub(super) hash_key: Key,
 }
 
 impl Directory {
     pub(super) fn parse(archive: String, raw: Vec<u8>, place: &Place) -> Result<Self> {
-        let hash_key = RandomState::new().hash_one(0);
+        let hash_key = Key::random();
         let mut members = Vec::new();
         let mut slots = Vec::new();
         // The count is only a claim; the bytes bound what is reserved.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Error;
+
 /// One cause of failure a variant; `Display` continues after "archive `NAME`: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -179,6 +181,13 @@ impl Fault {
             Self::ShortRead { .. } => Some("let the download or copy finish, then run again"),
             _ => None,
         }
+    }
+}
+
+impl Error {
+    /// The fault of an archive, which its sentence begins with.
+    pub(crate) fn zip(archive: &str, fault: Fault) -> Self {
+        Self::Zip { archive: archive.to_owned(), fault }
     }
 }
 

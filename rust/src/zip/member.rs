@@ -6,8 +6,8 @@ use std::ops::Range;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use super::{Directory, Fault, name};
+use crate::Result;
 use crate::fields::u16_le;
-use crate::{Error, Result};
 
 /// No member larger than this is read into memory.
 pub const MAX_MEMBER_BYTES: u64 = 512 * 1024 * 1024;
@@ -247,11 +247,5 @@ fn method_name(method: u16) -> &'static str {
         98 => "PPMd",
         99 => "AES encryption",
         _ => "unknown",
-    }
-}
-
-impl Error {
-    pub(crate) fn zip(archive: &str, fault: Fault) -> Self {
-        Self::Zip { archive: archive.to_owned(), fault }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use _core::bleu::{BleuScorer, bleu};
-use _core::jieba::cut;
-use _core::punkt::sentences;
-use _core::rouge::{Agreement, RougeScorer, rouge};
-use _core::words::word_tokenize;
+use _core::metrics::bleu::{BleuScorer, bleu};
+use _core::metrics::rouge::{Agreement, RougeScorer, rouge};
+use _core::text::jieba::cut;
+use _core::text::punkt::sentences;
+use _core::text::words::word_tokenize;
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -3,12 +3,13 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use _core::answer::{answer_line, count};
-use _core::choice::{Language, Question, choice, clean_option};
-use _core::normalize::normalize;
-use _core::option_inference::infer_option;
-use _core::score::{match_count, score_choices, score_counts, score_lines};
-use _core::{Error, pystr};
+use _core::Error;
+use _core::answers::answer_line::{answer_line, count};
+use _core::answers::choice::{Language, Question, choice, clean_option};
+use _core::answers::normalize::normalize;
+use _core::answers::option_inference::infer_option;
+use _core::answers::score::{match_count, score_choices, score_counts, score_lines};
+use _core::text::pystr;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
