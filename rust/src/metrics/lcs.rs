@@ -96,7 +96,9 @@ impl Matches {
 
     fn entries_of(&self, token: usize) -> &[(usize, u64)] {
         let range = self.starts.get(token).zip(self.starts.get(token + 1));
-        range.and_then(|(&start, &end)| self.entries.get(start..end)).unwrap_or_default()
+        let entries = range.and_then(|(&start, &end)| self.entries.get(start..end));
+        debug_assert!(entries.is_some(), "the token {token} is beyond every kind");
+        entries.unwrap_or_default()
     }
 
     fn dense_row(&self, token: u32) -> Option<&[u64]> {

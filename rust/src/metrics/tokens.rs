@@ -43,6 +43,7 @@ impl Vocabulary {
             self.grow();
         }
         let slot = self.slot(token);
+        debug_assert!(slot < self.slots.len(), "slot {slot} of {}", self.slots.len());
         let known = self.slots.get(slot).copied().unwrap_or_default();
         if known > 0 {
             return known - 1;

@@ -273,6 +273,12 @@ fn add_page(
             Some(dictionary_slots(&mut stream, left, present, dictionary)?)
         }
     };
+    debug_assert!(
+        places
+            .as_ref()
+            .is_none_or(|places| places.len() == (0..count).filter(|&at| is_present(at)).count()),
+        "an index for each value that is there"
+    );
     let mut ordinal = 0;
     index.slots.extend((0..count).map(|at| {
         if !is_present(at) {

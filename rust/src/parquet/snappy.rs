@@ -160,6 +160,7 @@ impl Snappy {
                 Damage::new("a snappy copy reaches before the data")
             });
         };
+        debug_assert!(from < self.decoded.len(), "a copy begins inside what is decoded");
         for _ in 0..length {
             let byte = self.decoded.get(from).copied().unwrap_or_default();
             self.decoded.push(byte);

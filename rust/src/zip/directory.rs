@@ -51,7 +51,7 @@ impl Directory {
             boundaries.push(entry.header.saturating_add(place.shift).min(place.start));
             if name::is_file(entry.stored_name) {
                 slots.push(Slot::new(hash_key, &entry.name(), members.len()));
-                // Cannot fail: the directory is at most 512 MiB.
+                debug_assert!(u32::try_from(at).is_ok(), "a directory has at most 512 MiB");
                 members.push(u32::try_from(at).unwrap_or(u32::MAX));
             }
             at = entry.end;

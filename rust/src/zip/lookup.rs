@@ -29,6 +29,7 @@ impl Slot {
         let name_hash = key.with(last_hash).hash(name.as_bytes().get(..folder).unwrap_or_default());
         let top_bits = |hash: u64| hash >> (u64::BITS - HASH_BITS);
         let hashes = top_bits(last_hash) << HASH_BITS | top_bits(name_hash);
+        debug_assert!(member < MAX_MEMBERS, "a directory of 512 MiB holds fewer members");
         Self(hashes << MEMBER_BITS | member as u64)
     }
 

@@ -62,7 +62,8 @@ pub(crate) fn char_before(text: &str, at: usize) -> Option<char> {
     text.get(..at)?.chars().next_back()
 }
 
-/// A byte range of a text; empty where Python's slice would be empty.
+/// A byte range of a text; empty where it ends beyond the text or inside a character, as what is
+/// looked for is then not there.
 pub(crate) fn slice(text: &str, start: usize, end: usize) -> &str {
     text.get(start..end).unwrap_or_default()
 }

@@ -98,7 +98,9 @@ impl Dictionary {
     }
 
     fn weight(&self, rank: u16) -> f64 {
-        self.weights.get(usize::from(rank)).copied().unwrap_or(UNSEEN)
+        let weight = self.weights.get(usize::from(rank)).copied();
+        debug_assert!(weight.is_some(), "no weight of rank {rank}");
+        weight.unwrap_or(UNSEEN)
     }
 
     fn node(&self, index: u32) -> Option<(Node, &[Node])> {

@@ -65,6 +65,7 @@ impl Segmenter {
     }
 
     fn push(&mut self, at: usize, c: char) {
+        debug_assert!(in_block(c), "{c:?} is not looked up");
         self.symbols.push(u16::try_from(u32::from(c)).unwrap_or_default());
         self.starts.push(at);
     }
@@ -85,6 +86,11 @@ impl Segmenter {
     }
 
     fn word<'a>(&self, text: &'a str, range: Range<usize>) -> &'a str {
+        debug_assert!(
+            range.end < self.starts.len(),
+            "{range:?} of {} characters",
+            self.starts.len()
+        );
         let start = |index| self.starts.get(index).copied().unwrap_or(text.len());
         slice(text, start(range.start), start(range.end))
     }

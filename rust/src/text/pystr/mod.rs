@@ -166,6 +166,7 @@ fn simple_lower(char: char) -> char {
 fn lower_sigma(text: &str, place: usize) -> char {
     let ignored = |char: &char| in_runs(tables::CASE_IGNORABLE, *char);
     let cased = |char: Option<char>| char.is_some_and(|char| in_runs(tables::CASED, char));
+    debug_assert!(text.is_char_boundary(place), "no character begins at {place} of {text:?}");
     let (before, rest) = text.split_at_checked(place).unwrap_or((text, ""));
     let after = rest.strip_prefix(CAPITAL_SIGMA).unwrap_or(rest);
     let is_final = cased(before.chars().rev().find(|char| !ignored(char)))

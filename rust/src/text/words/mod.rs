@@ -8,8 +8,7 @@
 mod contractions;
 mod steps;
 
-use crate::text::punkt;
-use crate::text::pystr;
+use crate::text::{punkt, pystr};
 
 /// The tokens of a text: words, numbers, punctuation.
 ///
@@ -38,6 +37,7 @@ impl WordTokenizer {
     pub(crate) fn tokenize(&mut self, text: &str, mut sink: impl FnMut(&str)) {
         for sentence in punkt::sentences(text) {
             self.text.clear();
+            debug_assert!(text.get(sentence.clone()).is_some(), "a sentence is a part of the text");
             self.text.push_str(text.get(sentence).unwrap_or_default());
             self.space_out();
             pystr::split(&self.text, &mut sink);
