@@ -12,11 +12,12 @@
 mod chunk;
 mod fault;
 mod fence;
+mod group;
 mod hybrid;
+mod lz;
 mod page;
 mod plan;
 mod rows;
-mod snappy;
 mod source;
 mod stream;
 mod thrift;
@@ -26,9 +27,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Type as Physical};
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
-use parquet::file::reader::{ChunkReader, FileReader, Length};
-use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::reader::{ChunkReader, Length};
 
 pub use fault::Fault;
 pub use rows::{Row, Rows};
@@ -43,7 +43,7 @@ use source::Source;
 pub struct ParquetFile {
     path: String,
     source: Source,
-    reader: SerializedFileReader<Source>,
+    metadata: Arc<ParquetMetaData>,
     cursors: Cursors,
 }
 
@@ -57,10 +57,10 @@ impl ParquetFile {
         let name = path.display().to_string();
         let source = Source::open(path)
             .map_err(|source| Error::Io { context: format!("cannot open `{name}`"), source })?;
-        let reader = check_footer(&source)
-            .and_then(|()| fenced(|| SerializedFileReader::new(source.clone())))
+        let metadata = check_footer(&source)
+            .and_then(|()| fenced(|| ParquetMetaDataReader::new().parse_and_finish(&source)))
             .map_err(|what| Error::parquet(&name, Fault::Footer(what)))?;
-        Ok(Self { path: name, source, reader, cursors: Cursors::default() })
+        Ok(Self { path: name, source, metadata: Arc::new(metadata), cursors: Cursors::default() })
     }
 
     /// The names of the top columns, in the file's order.
@@ -119,7 +119,7 @@ impl ParquetFile {
     }
 
     fn metadata(&self) -> &ParquetMetaData {
-        self.reader.metadata()
+        &self.metadata
     }
 
     fn fault(&self, fault: Fault) -> Error {
@@ -184,7 +184,6 @@ impl ParquetFile {
             let codec = group.columns().get(leaf).map(ColumnChunkMetaData::compression);
             let name = match codec {
                 Some(Compression::BROTLI(_)) => "brotli",
-                Some(Compression::LZ4 | Compression::LZ4_RAW) => "lz4",
                 Some(Compression::LZO) => "lzo",
                 _ => continue,
             };

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::FileReader;
 use parquet::record::reader::{ReaderIter, TreeBuilder};
 
 use super::chunk::Index;
 use super::fence::fenced;
+use super::group::RowGroup;
 use super::plan::{Leaf, Plan};
 use super::{Fault, ParquetFile, Value, to_size};
 use crate::Result;
@@ -110,9 +111,10 @@ impl Rows {
     fn open_group(&self, number: usize) -> Result<Group> {
         let file = &self.file;
         let records = fenced(|| {
-            let group = file.reader.get_row_group(number)?;
+            let group = RowGroup::new(&file.source, &file.metadata, number)
+                .ok_or_else(|| ParquetError::General("there is no such row group".to_owned()))?;
             let builder = TreeBuilder::new().with_batch_size(BATCH);
-            builder.as_iter(Arc::clone(&self.plan.schema), group.as_ref())
+            builder.as_iter(Arc::clone(&self.plan.schema), &group)
         })
         .map_err(|what| file.fault(Fault::Group { group: number, what }))?;
         let indices = self.plan.leaves.iter().map(|leaf| {

@@ -73,6 +73,7 @@ impl ChunkReader for Source {
 }
 
 /// A stretch of a file, read forward.
+#[derive(Clone)]
 pub(super) struct Section {
     source: Source,
     /// The position behind the buffer.
@@ -83,9 +84,25 @@ pub(super) struct Section {
 }
 
 impl Section {
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> u64 {
+        self.end - self.at + (self.buffer.len() - self.used) as u64
+    }
+
     /// Whether nothing is left.
     pub(super) fn is_empty(&self) -> bool {
-        self.at == self.end && self.used == self.buffer.len()
+        self.left() == 0
+    }
+
+    /// The next bytes, as many as the array has.
+    pub(super) fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        if let Some(found) = self.buffer.get(self.used..).and_then(<[u8]>::first_chunk) {
+            self.used += N;
+            return Ok(*found);
+        }
+        let mut bytes = [0; N];
+        self.read_exact(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Leaves out `count` bytes without reading them.

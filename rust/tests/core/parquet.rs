@@ -174,6 +174,8 @@ fn every_codec_and_page_version_gives_the_rows_written() {
     for codec in [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
+        Compression::LZ4,
+        Compression::LZ4_RAW,
         Compression::GZIP(parquet::basic::GzipLevel::default()),
         Compression::ZSTD(parquet::basic::ZstdLevel::default()),
     ] {
