@@ -36,6 +36,19 @@ class Zip:
     def size(self, index: int) -> int:
         """The unpacked size of a member in bytes, as the directory says."""
 
+    def method(self, index: int) -> str:
+        """How a member is packed: `stored`, `deflate`, `bzip2`, `lzma`, or what is not read."""
+
+    def is_encrypted(self, index: int) -> bool:
+        """Whether a member needs a password."""
+
+    def check(self, index: int) -> None:
+        """Nothing, where the directory alone does not speak against reading a member.
+
+        Raises:
+            DataError: As `read`, but for what only the member's own bytes tell.
+        """
+
     def find(self, name: str) -> int:
         """The number of the member called `name`, else of the only one whose name ends in it.
 
@@ -53,8 +66,8 @@ class Zip:
         """A member's bytes.
 
         Raises:
-            DataError: It is encrypted, packed by another method than deflate, larger than
-                512 MiB, a decompression bomb, damaged, or its name leads out of the archive.
+            DataError: It is encrypted, packed by another method than stored, deflate, bzip2 or
+                lzma, larger than 512 MiB, a decompression bomb, damaged, or its name leads out of the archive.
             OSError: The file cannot be read.
         """
 
@@ -92,6 +105,15 @@ class ZipDirectory:
 
     def size(self, index: int) -> int:
         """The unpacked size of a member in bytes, as the directory says."""
+
+    def method(self, index: int) -> str:
+        """As `Zip.method`."""
+
+    def is_encrypted(self, index: int) -> bool:
+        """As `Zip.is_encrypted`."""
+
+    def check(self, index: int) -> None:
+        """As `Zip.check`."""
 
     def find(self, name: str) -> int:
         """As `Zip.find`."""

@@ -43,6 +43,18 @@ impl Zip {
         Ok(self.zip.directory().member(index)?.size)
     }
 
+    fn method(&self, index: usize) -> PyResult<&'static str> {
+        Ok(self.zip.directory().member(index)?.method_name())
+    }
+
+    fn is_encrypted(&self, index: usize) -> PyResult<bool> {
+        Ok(self.zip.directory().member(index)?.is_encrypted())
+    }
+
+    fn check(&self, index: usize) -> PyResult<()> {
+        Ok(self.zip.directory().check(index)?)
+    }
+
     fn find(&self, py: Python<'_>, name: &str) -> PyResult<usize> {
         Ok(py.detach(|| self.zip.directory().find(name))?)
     }
@@ -104,6 +116,18 @@ impl ZipDirectory {
 
     fn size(&self, index: usize) -> PyResult<u64> {
         Ok(self.directory.member(index)?.size)
+    }
+
+    fn method(&self, index: usize) -> PyResult<&'static str> {
+        Ok(self.directory.member(index)?.method_name())
+    }
+
+    fn is_encrypted(&self, index: usize) -> PyResult<bool> {
+        Ok(self.directory.member(index)?.is_encrypted())
+    }
+
+    fn check(&self, index: usize) -> PyResult<()> {
+        Ok(self.directory.check(index)?)
     }
 
     fn find(&self, py: Python<'_>, name: &str) -> PyResult<usize> {

@@ -16,6 +16,7 @@ mod fault;
 mod file;
 mod lookup;
 mod member;
+mod method;
 mod name;
 mod nearest;
 mod opening;
