@@ -355,7 +355,7 @@ fn bzip2_and_lzma_are_read_whole_or_not_at_all() {
     let lzma = b"\x09\x04\x05\0\x5d\0\0\x80\0\0\x32\x18\x4a\xee\x96\x2b\x41\x88\x4c\x92\xfb\xff\xff\xa7\xd0\0\0";
     for (method, name, packed) in [(12, "bzip2", &bzip2[..]), (14, "lzma", &lzma[..])] {
         let whole = Part { method, packed: Some(packed.to_vec()), ..part("m.jpg", &data) };
-        let directory = open(&archive(&[whole.clone()])).unwrap();
+        let directory = open(&archive(std::slice::from_ref(&whole))).unwrap();
         let member = directory.member(0).unwrap();
         assert_eq!((member.method_name(), member.is_encrypted()), (name, false));
         assert_eq!(read_one(whole.clone()).unwrap(), data, "{name}");

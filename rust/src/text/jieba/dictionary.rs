@@ -1,11 +1,15 @@
 //! jieba's dictionary as a prefix tree, and its hidden Markov model, inflated on first use.
 //!
 //! The embedded table (`data/build_metric_tables.py`) holds, little-endian: the sum of all
-//! frequencies; the numbers of nodes, frequencies and emission values; the distinct frequencies; per
-//! node in level order its symbol, its number of children and the rank of its frequency; the start,
-//! transition and emission values. 16-bit lists are split into low and high bytes.
+//! frequencies; the numbers of nodes, frequencies, symbols and emission values; the distinct
+//! frequencies; the symbols, common ones first; per node in level order its number of children; the
+//! ranks of the nodes' symbols, of only children, of first children, and as gaps between siblings; the
+//! ranks of the frequencies, of nodes with children and of those without; the start, transition and
+//! emission values. 16-bit lists are split into low and high bytes.
 
+use std::collections::HashMap;
 use std::io::Read as _;
+use std::iter;
 use std::sync::OnceLock;
 
 /// The Han characters the dictionary covers.
@@ -23,15 +27,27 @@ static DEFLATED: &[u8] = include_bytes!("../../../../data/derived/jieba.bin");
 struct Node {
     /// Its children are the nodes from this one up to the next node's first.
     first_child: u32,
+    /// Rank of its symbol; siblings are sorted by it.
     symbol: u16,
     /// Rank of its frequency; 0 if the prefix is no word.
     rank: u16,
 }
 
+/// What is known of a character.
+#[derive(Clone, Copy)]
+struct Symbol {
+    /// Its node as a first character.
+    root: u32,
+    /// Its place among all symbols, common ones first.
+    rank: u16,
+}
+
+const NO_SYMBOL: Symbol = Symbol { root: NO_NODE, rank: u16::MAX };
+
 /// The dictionary and the model of unknown words.
 pub(super) struct Dictionary {
-    /// Node of each first character, by code point.
-    roots: Vec<u32>,
+    /// By code point.
+    symbols: Vec<Symbol>,
     nodes: Vec<Node>,
     /// By rank: logarithm of a word's share of all words. Rank 0: of an unknown character.
     weights: Vec<f64>,
@@ -69,15 +85,16 @@ impl Dictionary {
     /// Calls `found` with the length and the weight of each word at the start of `symbols`.
     pub(super) fn words_at(&self, symbols: &[u16], mut found: impl FnMut(usize, f64)) {
         let Some((&first, rest)) = symbols.split_first() else { return };
-        let mut index = self.roots.get(usize::from(first)).copied().unwrap_or(NO_NODE);
+        let mut index = self.symbol(first).root;
         let mut rest = rest.iter();
         let mut length = 1;
         while let Some((node, children)) = self.node(index) {
             if node.rank != 0 {
                 found(length, self.weight(node.rank));
             }
-            let Some(&symbol) = rest.next() else { return };
-            let Ok(child) = children.binary_search_by_key(&symbol, |child| child.symbol) else {
+            let Some(&symbol) = rest.next().filter(|_| !children.is_empty()) else { return };
+            let rank = self.symbol(symbol).rank;
+            let Ok(child) = children.binary_search_by_key(&rank, |child| child.symbol) else {
                 return;
             };
             index = node.first_child.saturating_add(u32::try_from(child).unwrap_or(NO_NODE));
@@ -95,6 +112,10 @@ impl Dictionary {
     /// The weight of a character that is no word.
     pub(super) fn unknown_weight(&self) -> f64 {
         self.weight(0)
+    }
+
+    fn symbol(&self, symbol: u16) -> Symbol {
+        self.symbols.get(usize::from(symbol)).copied().unwrap_or(NO_SYMBOL)
     }
 
     fn weight(&self, rank: u16) -> f64 {
@@ -115,11 +136,13 @@ impl Dictionary {
         flate2::read::ZlibDecoder::new(deflated).read_to_end(&mut bytes).ok()?;
         let mut table = Table { rest: &bytes };
         let total = u64::from_le_bytes(table.array()?);
-        let [nodes, frequencies, values] = [table.u32()?, table.u32()?, table.u32()?];
+        let [nodes, frequencies] = [table.u32()?, table.u32()?];
+        let [symbols, values] = [table.u32()?, table.u32()?];
         let weights = table.weights(frequencies as usize, total)?;
-        let (roots, nodes) = table.trie(nodes as usize)?;
+        let mut symbols = table.symbols(symbols as usize)?;
+        let nodes = table.trie(nodes as usize, &mut symbols)?;
         let model = table.model(values as usize)?;
-        table.rest.is_empty().then_some(Self { roots, nodes, weights, model })
+        table.rest.is_empty().then_some(Self { symbols, nodes, weights, model })
     }
 }
 
@@ -164,26 +187,50 @@ impl<'a> Table<'a> {
         Some(weights)
     }
 
-    fn trie(&mut self, count: usize) -> Option<(Vec<u32>, Vec<Node>)> {
-        let (symbols, children, ranks) =
-            (self.plane(count)?, self.plane(count)?, self.plane(count)?);
-        let mut nodes: Vec<Node> = Vec::with_capacity(count + 1);
-        let mut below = 0;
-        for ((symbol, children), rank) in symbols.zip(children).zip(ranks) {
-            nodes.push(Node { first_child: below, symbol, rank });
-            below += u32::from(children);
+    /// What each code point up to the last Han character is, without its node.
+    fn symbols(&mut self, count: usize) -> Option<Vec<Symbol>> {
+        let mut symbols = vec![NO_SYMBOL; usize::from(HAN_FIRST) + HAN_COUNT];
+        for (rank, symbol) in (0..).zip(self.plane(count)?) {
+            symbols.get_mut(usize::from(symbol))?.rank = rank;
         }
-        nodes.push(Node { first_child: below, symbol: 0, rank: 0 });
+        Some(symbols)
+    }
+
+    /// The nodes and one more, where the last one's children end; sets each symbol's own node.
+    fn trie(&mut self, count: usize, symbols: &mut [Symbol]) -> Option<Vec<Node>> {
+        let children: Vec<u16> = self.plane(count)?.collect();
+        let below = children.iter().map(|&count| usize::from(count)).sum();
         // In level order the first level takes what is nobody's child.
-        let first_level = u32::try_from(count).ok()?.checked_sub(below)?;
-        for node in &mut nodes {
-            node.first_child += first_level;
+        let first_level = count.checked_sub(below)?;
+        let counts = || children.iter().copied().map(usize::from).filter(|&count| count > 0);
+        let families = || iter::once(first_level).chain(counts());
+        let only = families().filter(|&count| count == 1).count();
+        let (first, parents) = (families().count() - only, counts().count());
+        let (mut only, mut first) = (self.plane(only)?, self.plane(first)?);
+        let mut gaps = self.plane(count - families().count())?;
+        let (mut inner, mut outer) = (self.plane(parents)?, self.plane(count - parents)?);
+
+        let mut nodes: Vec<Node> = Vec::with_capacity(count + 1);
+        let mut first_child = u32::try_from(first_level).ok()?;
+        for family in families() {
+            let mut symbol = if family == 1 { only.next()? } else { first.next()? };
+            for place in 0..family {
+                if place > 0 {
+                    symbol = symbol.checked_add(gaps.next()?)?.checked_add(1)?;
+                }
+                let &children = children.get(nodes.len())?;
+                let rank = if children > 0 { inner.next()? } else { outer.next()? };
+                nodes.push(Node { first_child, symbol, rank });
+                first_child += u32::from(children);
+            }
         }
-        let mut roots = vec![NO_NODE; usize::from(HAN_FIRST) + HAN_COUNT];
-        for (index, node) in (0..first_level).zip(&nodes) {
-            *roots.get_mut(usize::from(node.symbol))? = index;
+        nodes.push(Node { first_child, symbol: 0, rank: 0 });
+        let roots: HashMap<u16, u32> =
+            nodes.iter().take(first_level).map(|node| node.symbol).zip(0..).collect();
+        for symbol in symbols {
+            symbol.root = roots.get(&symbol.rank).copied().unwrap_or(NO_NODE);
         }
-        Some((roots, nodes))
+        Some(nodes)
     }
 
     fn model(&mut self, count: usize) -> Option<Model> {
