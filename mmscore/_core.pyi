@@ -390,3 +390,21 @@ def word_tokenize(text: str) -> list[str]:
 
 def jieba_cut(text: str) -> list[str]:
     """The words jieba 0.42.1's `cut` finds, white space and punctuation included."""
+
+def simple_rows(
+    data: bytes, start: int, delimiter: int, columns: list[str | None], longest: int
+) -> tuple[list[dict[str, str]], int]:
+    """The rows of a CSV or TSV from `start` on, and the position of the first that is not simple.
+
+    Simple is a line of UTF-8 that ends in LF or CR LF, has as many cells as `columns`, at most
+    `longest` bytes, every quote closed, no NUL and no other CR. So row `i` stands in the `i`-th line
+    from `start`. A blank line, a wide one, one whose quote runs on or that is not wholly in `data`
+    ends the rows; the caller reads that record itself and goes on behind it.
+
+    Args:
+        data: A piece of the file.
+        start: Where a record begins in it.
+        delimiter: The byte between cells, `ord(",")`.
+        columns: The name of each column, None for those left out.
+        longest: In bytes, without the line end.
+    """

@@ -75,7 +75,7 @@ mod _core {
     #[pymodule_export]
     use super::parquet::{ParquetFile, ParquetRows};
     #[pymodule_export]
-    use super::text::{jieba_cut, word_tokenize};
+    use super::text::{jieba_cut, simple_rows, word_tokenize};
     #[pymodule_export]
     use super::zip::{Zip, ZipDirectory, ZipOpening};
 

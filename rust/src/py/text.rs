@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString};
 
+use crate::text::table::Table;
 use crate::text::{jieba, words};
 
 /// The characters of a Python string; a lone surrogate, which has no UTF-8, counts as U+FFFD.
@@ -34,4 +35,30 @@ pub(super) fn word_tokenize(text: &Bound<'_, PyString>) -> PyResult<Vec<String>>
 #[pyfunction]
 pub(super) fn jieba_cut(text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
     Ok(jieba::cut(&self::text(text)?).into_iter().map(str::to_owned).collect())
+}
+
+/// Rows of a table as dicts, as far as they are simple, and where the first one that is not begins.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts lists by value")]
+pub(super) fn simple_rows<'py>(
+    py: Python<'py>,
+    data: &[u8],
+    start: usize,
+    delimiter: u8,
+    columns: Vec<Option<Bound<'py, PyString>>>,
+    longest: usize,
+) -> PyResult<(Vec<Bound<'py, PyDict>>, usize)> {
+    let table = Table { delimiter, width: columns.len(), longest };
+    let (mut rows, mut cells, mut at) = (Vec::new(), Vec::new(), start);
+    while let Some(length) = data.get(at..).and_then(|rest| table.record(rest, &mut cells)) {
+        let row = PyDict::new(py);
+        for (name, cell) in columns.iter().zip(&cells) {
+            if let Some(name) = name {
+                row.set_item(name, PyString::new(py, cell))?;
+            }
+        }
+        rows.push(row);
+        at += length;
+    }
+    Ok((rows, at))
 }

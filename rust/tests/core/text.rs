@@ -10,6 +10,7 @@ use _core::answers::normalize::normalize;
 use _core::answers::option_inference::infer_option;
 use _core::answers::score::{match_count, score_choices, score_counts, score_lines};
 use _core::text::pystr;
+use _core::text::table::Table;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -162,6 +163,47 @@ fn long_replies_take_no_time() {
             started.elapsed()
         );
     }
+}
+
+#[test]
+fn simple_records_are_taken_and_others_left() {
+    let table = Table { delimiter: b',', width: 2, longest: 20 };
+    let take = |bytes: &'static str| {
+        let mut cells = Vec::new();
+        table.record(bytes.as_bytes(), &mut cells).map(|length| (length, cells))
+    };
+    for (bytes, length, first, second) in [
+        ("a,b\nc", 4, "a", "b"),
+        ("a,b\r\nc", 5, "a", "b"),
+        (",\n", 2, "", ""),
+        ("\"a\",\"b\"\n", 8, "a", "b"),
+        ("\"a,b\",c\n", 8, "a,b", "c"),
+        ("\"\"\"a\"\"\",\"\"\n", 11, "\"a\"", ""),
+        ("\"a\"bc,d\n", 8, "abc", "d"),
+        ("a\"b,c \"d\"\n", 10, "a\"b", "c \"d\""),
+        ("肺,é\n", 7, "肺", "é"),
+        ("01234567890123456,89\n", 21, "01234567890123456", "89"),
+    ] {
+        let (found, cells) = take(bytes).unwrap_or_else(|| panic!("{bytes:?}"));
+        assert_eq!((found, &*cells[0], &*cells[1]), (length, first, second), "{bytes:?}");
+    }
+    for odd in [
+        "",
+        "\n",
+        "\r\n",
+        "a,b",
+        "a\n",
+        "a,b,c\n",
+        "a,\"b\n",
+        "\"a\nb\",c\n",
+        "a,\"b\"\"\n",
+        "a\r,b\n",
+        "a,\0\n",
+        "012345678901234567,89\n",
+    ] {
+        assert_eq!(take(odd), None, "{odd:?}");
+    }
+    assert_eq!(table.record(b"\xff,b\n", &mut Vec::new()), None, "no UTF-8");
 }
 
 proptest! {
