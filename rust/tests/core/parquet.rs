@@ -267,7 +267,7 @@ fn a_file_with_any_bit_flipped_ends_in_rows_or_an_error() {
 #[test]
 fn a_schema_too_deep_is_refused() {
     let temporary = Temporary::new("deep");
-    for (depth, is_fine) in [(3, true), (200_000, false)] {
+    for (depth, is_fine) in [(3, true), (62, true), (63, false), (200_000, false)] {
         let mut nodes = b"\x48\x01r\x15\x02\x00".to_vec();
         nodes.extend(b"\x35\x02\x18\x01g\x15\x02\x00".repeat(depth));
         nodes.extend(b"\x15\x0c\x25\x02\x18\x01l\x00");
@@ -308,6 +308,41 @@ fn a_snappy_copy_may_reach_back_further_than_encoders_do() {
     assert_eq!(file.cell(0, 0, 0).unwrap(), Value::Bytes(content));
 }
 
+/// A value is as long as its first four bytes say, and some lie.
+#[test]
+fn a_value_too_large_is_refused_before_it_is_read() {
+    const LIMIT: u32 = 1 << 29;
+    let temporary = Temporary::new("large");
+    for length in [LIMIT, LIMIT + 1] {
+        let mut page = varint(2 * LIMIT);
+        page.extend([62 << 2, 0xff, 0xff, 0]);
+        page.extend(length.to_le_bytes());
+        page.extend([0; (1 << 16) - 4]);
+        write_page(&temporary.0, &page, 2 * LIMIT);
+        let error = ParquetFile::open(&temporary.0).unwrap().cell(0, 0, 0).unwrap_err();
+        let sentence = error.to_string();
+        let is_refused = sentence.contains("at most 536870912 are read");
+        assert_eq!(is_refused, length > LIMIT, "{sentence}");
+    }
+}
+
+#[test]
+fn a_codec_that_is_not_read_is_named_with_what_to_do() {
+    let temporary = Temporary::new("codec");
+    let brotli = Compression::BROTLI(parquet::basic::BrotliLevel::default());
+    write_column(&temporary.0, b"page", 4, brotli);
+    let file = Arc::new(ParquetFile::open(&temporary.0).unwrap());
+    let error = file.rows(|_| true, |_| true).err().unwrap();
+    let sentence = error.to_string();
+    assert!(
+        sentence.ends_with(
+            "column `raw` is compressed with brotli, expected snappy, zstd, gzip, lz4 or none"
+        ),
+        "{sentence}"
+    );
+    assert!(error.hint().unwrap().contains("compression=\"snappy\""));
+}
+
 fn varint(mut number: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 127 {
@@ -318,8 +353,12 @@ fn varint(mut number: u32) -> Vec<u8> {
     bytes
 }
 
-/// A file of one required column of two values, in one snappy page given as it stands.
 fn write_page(path: &Path, page: &[u8], uncompressed: u32) {
+    write_column(path, page, uncompressed, Compression::SNAPPY);
+}
+
+/// A file of one required column of two values, in one page given as it stands.
+fn write_column(path: &Path, page: &[u8], uncompressed: u32, codec: Compression) {
     let zigzag = |number: usize| varint(2 * number as u32);
     let mut chunk = b"\x15\x00\x15".to_vec();
     chunk.extend(zigzag(uncompressed as usize));
@@ -335,7 +374,7 @@ fn write_page(path: &Path, page: &[u8], uncompressed: u32) {
             .unwrap();
     let column = writer.schema_descr().column(0);
     let metadata = ColumnChunkMetaData::builder(column)
-        .set_compression(Compression::SNAPPY)
+        .set_compression(codec)
         .set_encodings(vec![Encoding::PLAIN, Encoding::RLE])
         .set_num_values(2)
         .set_total_compressed_size(chunk.len() as i64)

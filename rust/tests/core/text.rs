@@ -165,6 +165,46 @@ fn long_replies_take_no_time() {
     }
 }
 
+/// Every word of the canonical form; a word beside it shows that it stands alone.
+#[test]
+fn every_number_word_and_label_has_its_form() {
+    let numbers = [
+        ("0", "none zero 零"),
+        ("1", "one 一"),
+        ("2", "two 两 二"),
+        ("3", "three 三"),
+        ("4", "four 四"),
+        ("5", "five 五"),
+        ("6", "six 六"),
+        ("7", "seven 七"),
+        ("8", "eight 八"),
+        ("9", "nine 九"),
+        ("10", "ten 十"),
+    ];
+    for (digits, words) in numbers {
+        for word in words.split(' ') {
+            assert_eq!(normalize(word), digits, "{word}");
+            assert_eq!(normalize(&format!("{word} cats")), format!("{digits} cats"), "{word}");
+            assert_eq!(normalize(&format!("{word}个")), digits, "{word}");
+        }
+    }
+    for (label, words) in [
+        ("yes", "yes yeah yep true 是 是的 有 包含 存在 可以 能 会"),
+        ("no", "no nope false 否 不是 没有 无 不包含 不存在 不可以 不能 不会 不正常"),
+        ("xray", "X-Ray xray X光 x射线"),
+    ] {
+        for word in words.split(' ') {
+            assert_eq!(normalize(word), label, "{word}");
+        }
+    }
+    for mark in
+        "！？。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～、《》【】!#-.:;?@_"
+            .chars()
+    {
+        assert_eq!(normalize(&format!("left{mark}lung")), "left lung", "{mark}");
+    }
+}
+
 #[test]
 fn simple_records_are_taken_and_others_left() {
     let table = Table { delimiter: b',', width: 2, longest: 20 };
