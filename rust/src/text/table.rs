@@ -28,7 +28,7 @@ impl Table {
     /// # use _core::text::table::Table;
     /// let table = Table { delimiter: b',', width: 2, longest: 99 };
     /// let mut cells = Vec::new();
-    /// assert_eq!(table.record(b"a,\"b, \"\"c\"\"\"\nd", &mut cells), Some(14));
+    /// assert_eq!(table.record(b"a,\"b, \"\"c\"\"\"\nd", &mut cells), Some(13));
     /// assert_eq!(cells, ["a", "b, \"c\""]);
     /// assert_eq!(table.record(b"a,\"b\nc\"\n", &mut cells), None);
     /// ```

@@ -317,7 +317,7 @@ fn a_value_too_large_is_refused_before_it_is_read() {
         let mut page = varint(2 * LIMIT);
         page.extend([62 << 2, 0xff, 0xff, 0]);
         page.extend(length.to_le_bytes());
-        page.extend([0; (1 << 16) - 4]);
+        page.extend(vec![0; (1 << 16) - 4]);
         write_page(&temporary.0, &page, 2 * LIMIT);
         let error = ParquetFile::open(&temporary.0).unwrap().cell(0, 0, 0).unwrap_err();
         let sentence = error.to_string();
