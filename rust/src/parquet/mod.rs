@@ -10,6 +10,7 @@
 //! it is fenced: a panic there becomes an error like any other and prints nothing.
 
 mod chunk;
+mod column;
 mod fault;
 mod fence;
 mod group;

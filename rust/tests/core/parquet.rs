@@ -70,9 +70,9 @@ fn expected(count: usize) -> Vec<Row> {
             _ => Value::List(vec![text("how many?"), Value::Null]),
         };
         vec![
-            ("image".to_owned(), image),
-            ("questions".to_owned(), questions),
-            ("number".to_owned(), Value::Int(number as i64 - 3)),
+            ("image".into(), image),
+            ("questions".into(), questions),
+            ("number".into(), Value::Int(number as i64 - 3)),
         ]
     };
     (0..count).map(row).collect()
@@ -206,7 +206,7 @@ fn only_wanted_columns_are_read() {
     let file = Arc::new(ParquetFile::open(&temporary.0).unwrap());
     assert_eq!(file.columns(), ["image", "questions", "number"]);
     let mut rows = file.rows(|name| name == "number", |_| true).unwrap();
-    assert_eq!(rows.next_row().unwrap().unwrap(), [("number".to_owned(), Value::Int(-3))]);
+    assert_eq!(rows.next_row().unwrap().unwrap(), [("number".into(), Value::Int(-3))]);
     let mut rows = file.rows(|_| false, |_| true).unwrap();
     assert_eq!(std::iter::from_fn(|| rows.next_row().unwrap()).count(), 7);
 }
