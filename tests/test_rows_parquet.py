@@ -230,7 +230,7 @@ print(total, int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_t
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("compression", ["snappy", "zstd"])
+@pytest.mark.parametrize("compression", ["snappy", "zstd", "lz4", "gzip"])
 def test_memory_is_that_of_an_image_though_its_page_holds_all(
     tmp_path: Path, compression: str
 ) -> None:
