@@ -7,12 +7,12 @@ intervals that overlap, an unpaired z-test) misses differences that are there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from mmscore.report.boxes import Style, box, clean, plain
 from mmscore.report.labels import metric_labels, number, percent
-from mmscore.report.pairing import GroupDifference, beside, group_differences, paired
+from mmscore.report.pairing import GroupDifference, Paired, beside, group_differences, paired
 from mmscore.store.lines import Line
 from mmscore.store.records import Score
 from mmscore.store.run_folder import Run
@@ -47,8 +47,8 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two runs, paired by (id, repeat).
+class Comparison(Paired):
+    """Two runs, paired by (id, repeat): what `Paired` says, and more.
 
     Attributes:
         metric: What is compared.
@@ -56,14 +56,6 @@ class Comparison:
         pairs: Samples scored in both.
         only_first: Samples scored in the first run alone.
         only_second: Samples scored in the second run alone.
-        scores: The mean of each over the pairs; None where there are none.
-        difference: Second minus first.
-        interval: 95 % paired bootstrap interval of the difference.
-        gained: Better in the second run.
-        lost: Worse in the second run.
-        both: Fully right in both.
-        neither: Not fully right in either, and equal.
-        p: McNemar's exact two-sided p; None where a score is neither 0 nor 1, or samples repeat.
         groups: `subset`, `category` and the benchmark's groups -> what each value came to.
         flips: Every sample that differs, losses first.
         warnings: What makes the comparison doubtful.
@@ -74,14 +66,6 @@ class Comparison:
     pairs: int
     only_first: int
     only_second: int
-    scores: tuple[float | None, float | None]
-    difference: float | None
-    interval: tuple[float, float] | None
-    gained: int
-    lost: int
-    both: int
-    neither: int
-    p: float | None
     groups: Mapping[str, tuple[GroupDifference, ...]]
     flips: tuple[Flip, ...]
     warnings: tuple[str, ...]
@@ -127,7 +111,7 @@ def compare(
         groups=group_differences(laid),
         flips=tuple(sorted(flips, key=lambda flip: flip.after - flip.before)),
         warnings=laid.warnings,
-        **paired(pairs),
+        **asdict(paired(laid.common, pairs)),
     )
 
 
@@ -158,7 +142,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
         "pairs": comparison.pairs,
         "unmatched": {"first": comparison.only_first, "second": comparison.only_second},
         "scores": list(comparison.scores),
-        "difference": difference_json(comparison.difference, comparison.interval),
+        "difference": difference_json(comparison),
         "counts": {
             name: getattr(comparison, name) for name in ("gained", "lost", "both", "neither")
         },
@@ -176,20 +160,21 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def difference_json(
-    value: float | None, interval: tuple[float, float] | None
-) -> dict[str, float | None]:
-    """A difference and its interval as plain values."""
-    low, high = interval or (None, None)
-    return {"value": value, "low": low, "high": high}
+def difference_json(found: Paired) -> dict[str, Any]:
+    """A difference and its intervals as plain values."""
+    low, high = found.interval or (None, None)
+    value: dict[str, Any] = {"value": found.difference, "low": low, "high": high}
+    if found.clustered is not None:
+        value["clustered"] = dict(zip(("low", "high"), found.clustered, strict=True))
+    return value
 
 
 def group_json(row: GroupDifference, name: str) -> dict[str, Any]:
     """A subset or group as plain values; `difference` is of two runs alone."""
     found: dict[str, Any] = {name: row.name, "pairs": row.num, "scores": list(row.scores)}
-    if row.difference is not None:
-        found["difference"] = difference_json(row.difference, row.interval)
-        found |= {"gained": row.gained, "lost": row.lost}
+    if row.paired is not None:
+        found["difference"] = difference_json(row.paired)
+        found |= {"gained": row.paired.gained, "lost": row.paired.lost}
     return found
 
 
@@ -220,8 +205,9 @@ def to_text(comparison: Comparison, style: Style = Style(), flips: int = 10) -> 
 
 def _table(comparison: Comparison, label: str) -> str:
     rows: list[tuple[str, int, tuple[float | None, ...], int, int]] = [
-        (clean(row.name), row.num, row.scores, row.gained, row.lost)
+        (clean(row.name), row.num, row.scores, row.paired.gained, row.paired.lost)
         for row in comparison.groups.get("subset", ())
+        if row.paired is not None
     ]
     if len(rows) != 1:
         counts = (comparison.gained, comparison.lost)
@@ -246,6 +232,9 @@ def _verdict(comparison: Comparison) -> list[str]:
             low, high = comparison.interval
             text += f", 95% CI {low * 100:+.1f} to {high * 100:+.1f} (paired bootstrap)"
         lines.append(text)
+        if comparison.clustered:
+            low, high = comparison.clustered
+            lines.append(f"  by image   95% CI {low * 100:+.1f} to {high * 100:+.1f}")
     if comparison.p is not None:
         lines.append(f"McNemar      exact p = {probability(comparison.p)}")
     lines.append(

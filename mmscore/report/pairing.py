@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from mmscore.errors import DataError
-from mmscore.report.statistics import bootstrap, mcnemar, mean, total
+from mmscore.report.statistics import bootstrap, clustered, mcnemar, mean, total
 from mmscore.store.lines import MISSING, Line, metric_names
 from mmscore.store.records import Key
 from mmscore.store.run_folder import Run
@@ -18,24 +17,69 @@ Pairs = Mapping[Key, tuple[float, float]]
 """Sample -> its score in the first run and in the second."""
 
 
-def paired(pairs: Pairs) -> dict[str, Any]:
-    """Counts, means and tests of the pairs, under their names in `Comparison`."""
-    values = list(pairs.values())
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """What two runs came to on the same samples.
+
+    Attributes:
+        scores: The mean of each; None where there are no samples.
+        difference: Second minus first.
+        interval: 95 % paired bootstrap interval of the difference.
+        clustered: The interval that knows which samples show the same media; None where none do.
+        gained: Better in the second run.
+        lost: Worse in the second run.
+        both: Fully right in both.
+        neither: Not fully right in either, and equal.
+        p: McNemar's exact two-sided p; None where a score is neither 0 nor 1, or samples repeat.
+    """
+
+    scores: tuple[float | None, float | None]
+    difference: float | None
+    interval: tuple[float, float] | None
+    clustered: tuple[float, float] | None
+    gained: int
+    lost: int
+    both: int
+    neither: int
+    p: float | None
+
+
+def paired(lines: Sequence[Line], pairs: Pairs) -> Paired:
+    """What the scores of two runs say together.
+
+    Args:
+        lines: The samples, of either run.
+        pairs: Their scores in both.
+    """
+    values = [pairs[line.key] for line in lines]
     gained = sum(after > before for before, after in values)
     lost = sum(after < before for before, after in values)
     both = sum(pair == (1.0, 1.0) for pair in values)
     proportions = all(value in (0.0, 1.0) for pair in values for value in pair)
-    once = len({name for name, _ in pairs}) == len(pairs)  # repeats are no independent coins
-    return {
-        "scores": (mean([before for before, _ in values]), mean([after for _, after in values])),
-        "difference": mean([after - before for before, after in values]),
-        "interval": bootstrap(_by_sample(pairs)),
-        "gained": gained,
-        "lost": lost,
-        "both": both,
-        "neither": len(values) - both - gained - lost,
-        "p": mcnemar(gained, lost) if proportions and once else None,
-    }
+    differences, clusters = _by_sample(lines, pairs)
+    return Paired(
+        scores=(mean([before for before, _ in values]), mean([after for _, after in values])),
+        difference=mean([after - before for before, after in values]),
+        interval=bootstrap(differences),
+        clustered=clustered(differences, clusters) if len(set(clusters)) < len(clusters) else None,
+        gained=gained,
+        lost=lost,
+        both=both,
+        neither=len(values) - both - gained - lost,
+        # Repeats are no independent coins.
+        p=mcnemar(gained, lost) if proportions and len(differences) == len(values) else None,
+    )
+
+
+def _by_sample(lines: Sequence[Line], pairs: Pairs) -> tuple[list[float], list[Hashable]]:
+    """One difference a sample, the mean over its repeats, and what the sample shows."""
+    differences: dict[str, list[float]] = {}
+    clusters: dict[str, Hashable] = {}
+    for line in lines:
+        before, after = pairs[line.key]
+        differences.setdefault(line.id, []).append(after - before)
+        clusters[line.id] = line.id if line.cluster is None else line.cluster
+    return [total(part) / len(part) for part in differences.values()], list(clusters.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +157,13 @@ class GroupDifference:
         name: The value that its samples share.
         num: Samples scored in all runs.
         scores: The mean of each run.
-        difference: Last minus first, of two runs; None of more.
-        interval: Its 95 % paired bootstrap interval.
-        gained: Better in the second of two runs.
-        lost: Worse in it.
+        paired: What two runs say together; None of more.
     """
 
     name: str
     num: int
     scores: tuple[float, ...]
-    difference: float | None
-    interval: tuple[float, float] | None
-    gained: int
-    lost: int
+    paired: Paired | None
 
 
 def group_differences(laid: RunsBeside) -> dict[str, tuple[GroupDifference, ...]]:
@@ -158,19 +196,8 @@ def _labels(place: int, line: Line) -> Iterable[str]:
 def _group(laid: RunsBeside, name: str, lines: Sequence[Line]) -> GroupDifference:
     columns = [[values[line.key] for line in lines] for values in laid.values]
     scores = tuple(total(column) / len(lines) for column in columns)
-    if len(columns) != 2:
-        return GroupDifference(name, len(lines), scores, None, None, 0, 0)
-    before, after = laid.values
-    found = paired({line.key: (before[line.key], after[line.key]) for line in lines})
-    return GroupDifference(
-        name,
-        len(lines),
-        scores,
-        found["difference"],
-        found["interval"],
-        found["gained"],
-        found["lost"],
-    )
+    both = paired(lines, laid.pairs(0, 1)) if len(columns) == 2 else None
+    return GroupDifference(name, len(lines), scores, both)
 
 
 def _alike(first: Run, second: Run, force: bool) -> list[str]:
@@ -236,11 +263,3 @@ def _values(lines: Mapping[Key, Line], metric: str, run: Run) -> dict[Key, float
     if not values and (names := run.metrics):
         raise DataError(f"`{run.directory}` has no metric `{metric}`, it has `{', '.join(names)}`")
     return values
-
-
-def _by_sample(pairs: Pairs) -> list[float]:
-    """One difference a sample: the mean over its repeats, which are not independent."""
-    differences: dict[str, list[float]] = {}
-    for (name, _), (before, after) in pairs.items():
-        differences.setdefault(name, []).append(after - before)
-    return [total(part) / len(part) for part in differences.values()]

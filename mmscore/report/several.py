@@ -7,7 +7,7 @@ values of pairs are corrected for how many pairs there are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -16,6 +16,7 @@ from mmscore.report.compare import SCHEMA, difference_json, group_json, probabil
 from mmscore.report.labels import metric_labels, number, percent, span
 from mmscore.report.pairing import (
     GroupDifference,
+    Paired,
     RunsBeside,
     beside,
     group_differences,
@@ -45,27 +46,17 @@ class RunScore:
 
 
 @dataclass(frozen=True, slots=True)
-class PairDifference:
-    """How two of the runs differ.
+class PairDifference(Paired):
+    """How two of the runs differ: what `Paired` says, and more.
 
     Attributes:
         first: The place of one run.
         second: The place of the other, whose gains and losses are told.
-        difference: Second minus first.
-        interval: Its 95 % paired bootstrap interval, of this pair alone.
-        gained: Samples better in the second.
-        lost: Samples worse in it.
-        p: McNemar's exact two-sided p; None where a score is neither 0 nor 1, or samples repeat.
-        holm: The same, corrected for the number of pairs.
+        holm: McNemar's p, corrected for the number of pairs.
     """
 
     first: int
     second: int
-    difference: float | None
-    interval: tuple[float, float] | None
-    gained: int
-    lost: int
-    p: float | None
     holm: float | None
 
 
@@ -138,19 +129,11 @@ def _cochran(laid: RunsBeside) -> tuple[float, int, float] | None:
 
 def _pairs(laid: RunsBeside) -> tuple[PairDifference, ...]:
     places = list(combinations(range(len(laid.runs)), 2))
-    found = [paired(laid.pairs(*pair)) for pair in places]
-    exact = [one["p"] for one in found]
-    corrected = holm(exact) if exact and None not in exact else [None] * len(exact)
+    found = [paired(laid.common, laid.pairs(*pair)) for pair in places]
+    exact = [one.p for one in found if one.p is not None]
+    corrected = holm(exact) if len(exact) == len(found) else [None] * len(found)
     return tuple(
-        PairDifference(
-            *pair,
-            difference=one["difference"],
-            interval=one["interval"],
-            gained=one["gained"],
-            lost=one["lost"],
-            p=one["p"],
-            holm=p,
-        )
+        PairDifference(**asdict(one), first=pair[0], second=pair[1], holm=p)
         for pair, one, p in zip(places, found, corrected, strict=True)
     )
 
@@ -179,7 +162,7 @@ def to_dict(found: SeveralRuns) -> dict[str, Any]:
             {
                 "first": names[pair.first],
                 "second": names[pair.second],
-                "difference": difference_json(pair.difference, pair.interval),
+                "difference": difference_json(pair),
                 "gained": pair.gained,
                 "lost": pair.lost,
                 "mcnemar_p": pair.p,

@@ -14,6 +14,7 @@ function facetsOfPage() {
   else {
     choice("outcome", () => say("outcome"));
     page.names.forEach((name, place) => choice(`result:${place}`, () => say("result of", name), "result"));
+    page.names.forEach((name, place) => choice(`status:${place}`, () => say("status of", name), "status"));
   }
   for (const key of ["status", "subset", "rule", "finish", "verdict", "expected", "read"]) choice(key, () => say(key));
   if (page.kind === "compare") page.names.forEach((name, place) => choice(`read:${place}`, () => say("read of", name)));
