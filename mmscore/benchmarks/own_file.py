@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 
 from mmscore.benchmarks import own_class as own
 from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import columns_of, media_part
-from mmscore.dataset.media.sources import Roots
 from mmscore.dataset.rows import Cell, Row
 from mmscore.error_text import shown, text_of, what
 from mmscore.errors import BenchmarkError, ConfigError, DataError, MmscoreError
@@ -158,8 +158,7 @@ class _Task:
     def _roots(self, row: Mapping[str, Any], files: Files, options: Options) -> Roots:
         """Where relative media paths start: beside the data, then beside the user's file."""
         beside = row.path.parent if isinstance(row, Row) else getattr(files, "root", Path())
-        folders = Roots.of(beside / self.path.name, options.media_root).folders
-        return Roots((*folders, self.path.parent))
+        return options.roots(files, beside / self.path.name, self.path.parent)
 
     def _messages(self, row: Mapping[str, Any], roots: Roots) -> tuple[Message, ...]:
         try:

@@ -201,21 +201,21 @@ def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
 
 
 def _events(form: str) -> Events:
-    from mmscore.cli.progress import Teller
+    from mmscore.cli.progress import ProgressPrinter
     from mmscore.plan.events import Events
 
-    teller = Teller(form, sys.stderr)
+    printer = ProgressPrinter(form, sys.stderr)
 
     def start(benchmark: Benchmark, planned: Mapping[str, int], folder: Path) -> None:
         parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
-        teller.notice(f"{benchmark.title}: {sum(planned.values())} samples ({parts}) -> {folder}")
+        printer.notice(f"{benchmark.title}: {sum(planned.values())} samples ({parts}) -> {folder}")
 
     def progress(state: Progress) -> None:
-        teller.tell(state)
+        printer.tell(state)
         if state.done == state.total:
-            teller.end()
+            printer.end()
 
-    return Events(start, progress, teller.notice, teller.fetching)
+    return Events(start, progress, printer.notice, printer.fetching)
 
 
 def _show(result: Result, arguments: argparse.Namespace) -> None:
@@ -412,6 +412,13 @@ def _demo(arguments: argparse.Namespace) -> int:
     return result.exit_code
 
 
+def _help(arguments: argparse.Namespace) -> int:
+    from mmscore.cli.help_topics import overview, topic_text
+
+    print(topic_text(arguments.topic) if arguments.topic else overview(), end="")
+    return Exit.COMPLETE
+
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "eval": _eval,
@@ -425,6 +432,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "cache": _cache,
     "list": _list,
     "info": _info,
+    "help": _help,
     "demo": _demo,
 }
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mmscore.cli.option_words import words_of
 from mmscore.cli.task_values import destination, form_of
 from mmscore.config import options
 from mmscore.config.kinds import Kind
@@ -61,7 +62,7 @@ def _add(group: Any, row: Option, command: str, *, shown: bool) -> None:
     flag, kind = row.takes(command), form_of(row, command)
     told: dict[str, Any] = {
         "dest": destination(flag),
-        "help": _words(row, command) if shown else argparse.SUPPRESS,
+        "help": words_of(row, command) if shown else argparse.SUPPRESS,
         "default": None if row.place else row.default,
         "required": row.required,
     }
@@ -83,14 +84,6 @@ _GATHERED = {
     "any": {"nargs": "*"},
 }
 """Form of an option that takes more than one word -> how argparse gathers them."""
-
-
-def _words(row: Option, command: str) -> str:
-    """What help says of an option: its words, and the variables that may say it instead."""
-    words = row.words.get(command, row.help)
-    if not row.env:
-        return words
-    return f"{words}; {'better' if row.secret else 'or'} {', '.join(row.env[:2])}"
 
 
 def _typed(kind: Kind) -> Callable[[str], Any]:
@@ -186,6 +179,12 @@ COMMANDS: dict[str, tuple[str, str, str, Sequence[Mapping[str, Any]]]] = {
         "BENCH [options]",
         "mmscore info slake --data SLAKE/",
         [_one("benchmark", "BENCH")],
+    ),
+    "help": (
+        "explain a topic: options, config, environment, judge, filters ...",
+        "[TOPIC]",
+        "mmscore help environment",
+        [_one("topic", "TOPIC", "none lists them", nargs="?")],
     ),
     "demo": (
         "run the whole job on drawn data against a built-in endpoint",

@@ -17,6 +17,7 @@ from mmscore.config.kinds import (
     CONFIGURATION,
     DATASETS,
     FILTERS,
+    FOLDERS,
     IDS,
     LIMIT,
     MAPPING,
@@ -35,11 +36,12 @@ from mmscore.config.kinds import (
     TEMPLATE,
     TEXT,
     WORDS,
-    Kind,
     choice,
     count,
 )  # fmt: skip
 from mmscore.config.option import Effect, Option
+from mmscore.config.refused import REFUSED
+from mmscore.config.variables import VARIABLES
 
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
@@ -92,18 +94,24 @@ DATA_SETS = (
            evalscope="dataset_hub", effect="data"),
     Option("dataset_args.*.local_path", PATH, "path, modelscope:ID, hf:ID or a URL",
            "--data", ALSO_SCORE, metavar="PLACE", effect="data",
-           words={"score": "the data set's folder or file"}),
+           words={"score": "the data set's folder or file"},
+           more="where its data are: a path, modelscope:ID, hf:ID or a URL"),
     Option("dataset_args.*.dataset_id", TEXT, "the data set's id at the hub", effect="data"),
-    Option("dataset_args.*.subset_list", WORDS, "only this one (repeat)", "--subset", ALSO_SCORE),
+    Option("dataset_args.*.subset_list", WORDS, "only this one (repeat)", "--subset", ALSO_SCORE,
+           more="the subsets that are asked"),
     Option("limit", LIMIT, "first samples of a subset", "--limit", ALSO_SCORE, evalscope="limit",
            more="samples per subset: a number, or a share as a float below 1; 0 is no limit"),
     Option("dataset_args.*.extra_params", PAIRS, "an option of this benchmark alone", "--extra",
-           ALSO_SCORE, common=False),
+           ALSO_SCORE, common=False,
+           more="options of this benchmark alone"),
     Option("shard", SHARD, "the Kth of N parts; or auto", "--shard", DATA, effect="data",
            env=("MMSCORE_SHARD",),
            more="`K/N`: the Kth of N contiguous parts; `auto`, `auto/N`: as the engine says"),
     Option("media_root", PATH, "where relative media paths start", "--media-root", DATA,
            metavar="DIR", effect="data"),
+    Option("allow_path", FOLDERS, "media may lie there too (repeat)", "--allow-path", DATA,
+           effect="data", stored=False, common=False,
+           more="further folders whose media the data may name, however a path leads there"),
     Option("max_image_bytes", SIZE, "shrink to this base64 size: 5MB", "--max-image-bytes", DATA,
            more="largest image in bytes of its base64 form"),
     Option("dataset_args.*.max_image_bytes", SIZE, "the same for one benchmark"),
@@ -144,7 +152,8 @@ OWN_SETS = (
     Option("dataset_args.*.extra_params.split", TEXT, "of files named SUBSET_SPLIT (test, val)",
            "--split", RUN, metavar="NAME", common=False),
     Option("dataset_args.*.eval_split", TEXT, "EvalScope's name of that split"),
-    Option("dataset_args.*.metric_list", WORDS, "only this one (repeat)", "--metrics", RUN),
+    Option("dataset_args.*.metric_list", WORDS, "only this one (repeat)", "--metrics", RUN,
+           more="the metrics that are reported, the primary one first"),
 )  # fmt: skip
 
 ASKING = (
@@ -157,10 +166,12 @@ ASKING = (
     Option("dataset_args.*.system_prompt", TEXT, "a system message before each question",
            "--system", RUN),
     Option("dataset_args.*.prompt_template", TEMPLATE, "or @FILE; {question} stands in it",
-           "--prompt-template", RUN),
+           "--prompt-template", RUN,
+           more="the words of a question, with {question} in them"),
     Option("repeats", count(1, 10_000), "ask each sample K times", "--repeats", RUN,
            evalscope="repeats", metavar="K", default=1),
-    Option("stream", SWITCH, "ask for a stream", "--stream", RUN, evalscope="stream"),
+    Option("stream", SWITCH, "ask for a stream", "--stream", RUN, evalscope="stream",
+           more="ask for a stream of events"),
     Option("timeout", SECONDS, f"seconds a request ({DEFAULT_TIMEOUT:g})", "--timeout", RUN,
            evalscope="timeout", effect="way", more="seconds until one request must be answered"),
     Option("retries", count(0, 10_000), f"new attempts a sample ({DEFAULT_RETRIES})", "--retries",
@@ -172,9 +183,11 @@ ASKING = (
            evalscope="dry_run", default=False, stored=False),
     Option("", SWITCH, "say what is new, fetch no media", "--dry-run", "fetch"),
     Option("dataset_args.*.filters", FILTERS, "on replies before reading (repeat)", "--filter",
-           SCORED),
+           SCORED,
+           more="what happens to a reply before it is read: see `mmscore help filters`"),
     Option("ignore_errors", SWITCH, "no failed sample ends a run here",
-           evalscope="ignore_errors", default=False, stored=False, effect="way"),
+           evalscope="ignore_errors", default=False, stored=False, effect="way",
+           more="a sample that fails never ends a run, so this says nothing new"),
     Option("collect_perf", ONOFF, "times and tokens are always kept", evalscope="collect_perf",
            default=True, effect="way", common=False),
 )  # fmt: skip
@@ -233,7 +246,8 @@ FOLDER = (
     Option("fresh", SWITCH, "refuse a folder that holds a run already", "--fresh", RUN,
            default=False, stored=False, effect="way", common=False),
     Option("name", TEXT, "the end of that folder's name", "--name", RUN, metavar="NAME",
-           effect="way", common=False),
+           effect="way", common=False,
+           more="the end of the run folder's name"),
     Option("resume", PATH, "go on with an earlier run", "--resume", RUN, metavar="RUN_DIR",
            stored=False, effect="way"),
     Option("use_cache", PATH, "go on with an earlier run", evalscope="use_cache",
@@ -244,7 +258,8 @@ FOLDER = (
            metavar="DIR", env=("MMSCORE_WORK_DIR",), default="outputs", stored=False,
            effect="way"),
     Option("no_timestamp", SWITCH, "write into that folder itself", evalscope="no_timestamp",
-           default=False, stored=False, effect="way"),
+           default=False, stored=False, effect="way",
+           more="write into `work_dir` itself"),
     Option("", PATH, "a task file: .toml, .json or .yaml", "--config", RUN, metavar="FILE",
            env=("MMSCORE_CONFIG",)),
 )  # fmt: skip
@@ -266,43 +281,11 @@ OUTPUT = (
 
 BACKEND = (
     Option("eval_backend", choice(*BACKENDS), "VLMEvalKit, with --eval-config",
-           evalscope="eval_backend"),
+           evalscope="eval_backend",
+           more="`VLMEvalKit` where `eval_config` is one of its configurations"),
     Option("eval_config", CONFIGURATION, "its configuration", evalscope="eval_config",
-           stored=False),
-)  # fmt: skip
-
-_NO_AGENTS = "mmscore runs no agents"
-_NO_CODE = "mmscore runs no code of a model"
-
-
-def _refused(name: str, kind: Kind, only: tuple[object, ...], reason: str) -> Option:
-    return Option(name, kind, reason, evalscope=name, common=False, only=only, refused=reason)
-
-
-REFUSED = (
-    _refused("model_args", PAIRS, ({},), "mmscore asks an endpoint and loads no model"),
-    _refused("model_task", TEXT, ("text_generation",), "mmscore asks for text"),
-    _refused("chat_template", TEXT, (), "the endpoint applies its own template"),
-    _refused("agent_config", MAPPING, ({},), _NO_AGENTS),
-    _refused("sandbox", MAPPING, ({}, {"enabled": False}), _NO_CODE),
-    _refused("use_sandbox", SWITCH, (False,), _NO_CODE),
-    _refused("sandbox_type", TEXT, ("docker",), _NO_CODE),
-    _refused("sandbox_manager_config", MAPPING, ({},), _NO_CODE),
-    _refused("analysis_report", SWITCH, (False,),
-             "`mmscore report` writes the report, with no model's words"),
-    _refused("enable_progress_tracker", SWITCH, (False,),
-             "`--progress json` tells how far a run is"),
-    _refused("judge_worker_num", count(1), (), "judges are asked `eval_batch_size` at a time"),
-    Option("debug", ANY, "`--debug` is a flag of the command", ignored=True),
-    Option("evalscope_version", ANY, "EvalScope writes it into its own configurations",
-           ignored=True),
-    *(Option(f"dataset_args.*.{name}", ANY, "EvalScope's, with this one value", only=only)
-      for name, only in (
-          ("few_shot_num", (0,)), ("few_shot_random", (False,)),
-          ("few_shot_prompt_template", ("",)), ("train_split", ("",)),
-          ("shuffle", (False,)), ("shuffle_choices", (False,)),
-          ("aggregation", ("mean",)), ("force_redownload", (False,)), ("query_template", ("",)),
-          ("review_timeout", ()))),
+           stored=False,
+           more="the configuration of that backend, or the path of its file"),
 )  # fmt: skip
 
 SECTIONS: dict[str, tuple[Option, ...]] = {
@@ -316,6 +299,7 @@ SECTIONS: dict[str, tuple[Option, ...]] = {
     "run folder": FOLDER,
     "another backend": BACKEND,
     "": OUTPUT,
+    "variables alone": VARIABLES,
     "EvalScope's that have one value here": REFUSED,
 }
 """Title -> its rows, in the order of help; those of no title stand beside `--help`."""
