@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from mmscore.errors import DataError
-from mmscore.report.statistics import bootstrap, clustered, mcnemar, mean, total
+from mmscore.report.statistics import clustered, difference_interval, mcnemar, mean, total
 from mmscore.store.lines import MISSING, Line, metric_names
 from mmscore.store.records import Key
 from mmscore.store.run_folder import Run
@@ -60,7 +60,7 @@ def paired(lines: Sequence[Line], pairs: Pairs) -> Paired:
     return Paired(
         scores=(mean([before for before, _ in values]), mean([after for _, after in values])),
         difference=mean([after - before for before, after in values]),
-        interval=bootstrap(differences),
+        interval=difference_interval(differences),
         clustered=clustered(differences, clusters) if len(set(clusters)) < len(clusters) else None,
         gained=gained,
         lost=lost,

@@ -19,11 +19,13 @@ class Result:
         folder: The run's folder.
         report: The report.
         exit_code: What the command line exits with for it.
+        files: The reports that were written.
     """
 
     folder: Path
     report: report.Report
     exit_code: Exit
+    files: tuple[Path, ...] = ()
 
     @property
     def num(self) -> int:
@@ -56,6 +58,7 @@ def reported(
     folder: Path,
     formats: tuple[str, ...] = ("json", "csv"),
     images: Callable[[report.Run], report.PageImages] = lambda _: report.PageImages(),
+    html: Path | None = None,
 ) -> Result:
     """Build a run's report and write it in its folder.
 
@@ -63,6 +66,7 @@ def reported(
         folder: The run's folder.
         formats: Which reports to write.
         images: Makes small pictures for the one in HTML.
+        html: Where that one is written; `report.html` in the folder by default.
 
     Raises:
         DataError: The folder holds no run.
@@ -70,9 +74,11 @@ def reported(
     """
     run = report.load(folder)
     built = report.build(run)
+    files = []
     for name in formats:
-        report.write(built, run, name, images=images(run) if name == "html" else None)
+        path, shown = (html, images(run)) if name == "html" else (None, None)
+        files.append(report.write(built, run, name, path, shown))
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     failed = failed or bool(built.judge and built.judge["failed"])
     code = Exit.INCOMPLETE if failed or run.info.stopped else Exit.COMPLETE
-    return Result(folder, built, code)
+    return Result(folder, built, code, tuple(files))

@@ -6,14 +6,14 @@ values of pairs are corrected for how many pairs there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from mmscore.report.boxes import Style, box, clean, plain
+from mmscore.report.boxes import Style, clean, fitted_box, plain, wrapped
 from mmscore.report.compare import SCHEMA, difference_json, group_json, probability
-from mmscore.report.labels import metric_labels, number, percent, span
+from mmscore.report.labels import MISSING, metric_labels, number, percent, span
 from mmscore.report.pairing import (
     GroupDifference,
     Paired,
@@ -186,37 +186,55 @@ def to_json(found: SeveralRuns) -> str:
 
 def to_text(found: SeveralRuns, style: Style = Style()) -> str:  # noqa: B008 - frozen
     """The comparison for a terminal."""
-    label = metric_labels([found.metric])[found.metric]
-    letters = [_letter(place) for place in range(len(found.scores))]
-    scores = [
-        [letter, clean(one.name), percent(one.score), span(one.low, one.high), str(one.left_out)]
-        for letter, one in zip(letters, found.scores, strict=True)
+    lines = [_scores(found, style.columns), ""]
+    lines += [part for line in _told(found) for part in wrapped(line, style.columns, 0)]
+    text = "\n".join([*lines, "", _pair_table(found, style.columns)])
+    return text if style.boxes else plain(text)
+
+
+def _scores(found: SeveralRuns, columns: int) -> str:
+    label = clean(metric_labels([found.metric])[found.metric])
+    head = ["Run", "Model", label, "95% CI", "Left out"]
+    cells = [
+        [
+            _letter(place),
+            clean(one.name),
+            percent(one.score),
+            span(one.low, one.high),
+            str(one.left_out),
+        ]
+        for place, one in enumerate(found.scores)
     ]
-    head = ["", "Model", clean(label), "95% CI", "Left out"]
-    lines = [box(head, scores, right=frozenset(("Left out",))), ""]
-    lines.append(f"Samples      {number(found.num)} scored in all")
+    return fitted_box(head, cells, frozenset(("Left out",)), columns, dropped=["Left out"])
+
+
+def _told(found: SeveralRuns) -> Iterator[str]:
+    yield f"Samples      {number(found.num)} scored in all"
     if found.cochran:
         q, freedom, p = found.cochran
-        lines.append(f"Cochran's Q  {q:.2f}, {freedom} degrees of freedom, p = {probability(p)}")
-    lines += [f"Warning      {clean(warning)}" for warning in found.warnings]
+        yield f"Cochran's Q  {q:.2f}, {freedom} degrees of freedom, p = {probability(p)}"
+    for warning in found.warnings:
+        yield f"Warning      {clean(warning)}"
     if not found.num:
-        lines.append("Warning      no sample was scored in all runs")
-    pairs = [
+        yield "Warning      no sample was scored in all runs"
+
+
+def _pair_table(found: SeveralRuns, columns: int) -> str:
+    head = ["Pair", "Points", "95% CI", "Gained", "Lost", "McNemar p", "Holm p"]
+    cells = [
         [
-            f"{letters[pair.second]} − {letters[pair.first]}",
-            "—" if pair.difference is None else f"{pair.difference * 100:+.1f}",
+            f"{_letter(pair.second)} − {_letter(pair.first)}",
+            MISSING if pair.difference is None else f"{pair.difference * 100:+.1f}",
             _span(pair.interval),
             str(pair.gained),
             str(pair.lost),
-            "—" if pair.p is None else probability(pair.p),
-            "—" if pair.holm is None else probability(pair.holm),
+            MISSING if pair.p is None else probability(pair.p),
+            MISSING if pair.holm is None else probability(pair.holm),
         ]
         for pair in found.pairs
     ]
-    columns = ["Pair", "Points", "95% CI", "Gained", "Lost", "McNemar p", "Holm p"]
-    lines += ["", box(columns, pairs, right=frozenset(columns[1:]))]
-    text = "\n".join(lines)
-    return text if style.boxes else plain(text)
+    dropped = ["Gained", "Lost", "McNemar p"]
+    return fitted_box(head, cells, frozenset(head[1:]), columns, dropped=dropped)
 
 
 def _letter(place: int) -> str:
@@ -224,4 +242,4 @@ def _letter(place: int) -> str:
 
 
 def _span(pair: tuple[float, float] | None) -> str:
-    return "—" if pair is None else f"{pair[0] * 100:+.1f} to {pair[1] * 100:+.1f}"
+    return MISSING if pair is None else f"{pair[0] * 100:+.1f} to {pair[1] * 100:+.1f}"

@@ -153,6 +153,25 @@ def bootstrap(values: Sequence[float], z: float = Z_95) -> tuple[float, float] |
     return min(max(low, smallest), center), max(min(high, largest), center)
 
 
+def difference_interval(differences: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % interval of the mean difference of pairs: the bootstrap's, but never of no width.
+
+    Where all pairs differ alike by -1, 0 or 1, resampling cannot show another pair; the width is
+    then Wilson's for a kind of pair that was seen 0 times.
+
+    Args:
+        differences: One difference for each independent sample.
+
+    Returns:
+        (low, high) inside -1..1 where the differences are; None of none, or of a single other one.
+    """
+    first = differences[0] if differences else None
+    if first in (-1.0, 0.0, 1.0) and all(value == first for value in differences):
+        width = wilson(0, len(differences))[1]
+        return max(-1.0, first - width), min(1.0, first + width)
+    return bootstrap(differences)
+
+
 def _cornish_fisher(z: float, skewness: float, kurtosis: float) -> float:
     """The quantile of a standardized distribution from the normal one `z`."""
     return (

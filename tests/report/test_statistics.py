@@ -19,6 +19,7 @@ from mmscore.report.statistics import (
     clustered,
     cochran,
     deviation,
+    difference_interval,
     holm,
     interval,
     mcnemar,
@@ -259,3 +260,22 @@ def test_holm_corrects_each_and_keeps_their_order(
     given: list[float], corrected: list[float]
 ) -> None:
     assert holm(given) == pytest.approx(corrected)
+
+
+@pytest.mark.parametrize(
+    ("differences", "expected"),
+    [
+        ([0.0] * 24, (-wilson(0, 24)[1], wilson(0, 24)[1])),
+        ([1.0] * 3, (wilson(3, 3)[0], 1.0)),
+        ([-1.0], (-1.0, -wilson(1, 1)[0])),
+        ([0.1, 0.1], (0.1, 0.1)),
+        ([0.5], None),
+        ([], None),
+        ([1.0, 0.0, -1.0, 0.0], bootstrap([1.0, 0.0, -1.0, 0.0])),
+    ],
+)
+def test_pairs_that_are_all_alike_have_an_interval_of_some_width(
+    differences: list[float], expected: tuple[float, float] | None
+) -> None:
+    found = difference_interval(differences)
+    assert found == (None if expected is None else pytest.approx(expected))
