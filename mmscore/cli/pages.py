@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from mmscore.error_text import listed
@@ -31,18 +31,27 @@ def last_line(result: Result) -> str:
     return f"see why: mmscore report {shlex.quote(str(result.folder))} --open"
 
 
-def reported(folder: Path, arguments: Namespace, html: Path | None = None) -> Result:
-    """A run's report, written with its page."""
+def reported(folder: Path, arguments: Namespace, notice: Callable[[str], None]) -> Result:
+    """A run's report, written with its page, or only told where its folder cannot be written."""
     from mmscore.run.pages import report_with_page
 
-    page = Path(html) if html else None
-    return report_with_page(folder, html=page, image_side=arguments.image_side)
+    return report_with_page(
+        folder,
+        html=Path(arguments.html) if arguments.html else None,
+        image_side=arguments.image_side,
+        out=Path(arguments.out) if arguments.out else None,
+        must_write=False,
+        notice=notice,
+    )
 
 
 def with_page(result: Result, arguments: Namespace) -> Result:
     """What a run came to, its page written too where `--html` asks for it."""
-    wanted = getattr(arguments, "html", False)
-    return reported(result.folder, arguments) if wanted else result
+    if not getattr(arguments, "html", False):
+        return result
+    from mmscore.run.pages import report_with_page
+
+    return report_with_page(result.folder, image_side=arguments.image_side)
 
 
 def compared(arguments: Namespace, style: Style) -> tuple[str, Path | None]:
@@ -58,7 +67,7 @@ def compared(arguments: Namespace, style: Style) -> tuple[str, Path | None]:
     if arguments.open and not arguments.html:
         raise ConfigError("--open shows a page, and none is written", hint="add --html FILE")
     places = [arguments.run_a, arguments.run_b, *arguments.more_runs]
-    runs = [load(Path(place)) for place in places]
+    runs = [load(Path(place), hold=False) for place in places]
     how = {"metric": arguments.metric, "force": arguments.force}
     if len(runs) > 2:
         every = several.several(runs, **how)

@@ -182,7 +182,8 @@ def to_json(comparison: Comparison) -> str:
     """The comparison as versioned JSON; scores are fractions 0..1, unrounded."""
     import json
 
-    return json.dumps(to_dict(comparison), ensure_ascii=False, indent=2) + "\n"
+    words = json.dumps(to_dict(comparison), ensure_ascii=False, indent=2, allow_nan=False)
+    return words + "\n"
 
 
 def to_text(comparison: Comparison, style: Style = Style(), flips: int = 10) -> str:  # noqa: B008

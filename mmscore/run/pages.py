@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,21 +19,29 @@ def report_with_page(
     *,
     html: Path | None = None,
     image_side: int | None = None,
+    out: Path | None = None,
+    must_write: bool = True,
+    notice: Callable[[str], None] = lambda _: None,
 ) -> Result:
     """Build a run's report and write it, its page with images.
 
     Args:
         folder: The run's folder, also of a half-finished run.
         formats: Which of `json`, `csv`, `html` to write.
-        html: Where the page is written; `report.html` in the folder by default.
+        html: Where the page is written; beside the others by default.
         image_side: Pixels of the longer side of its images at most; 0 leaves them out.
+        out: The folder to write them in; the run's own by default.
+        must_write: Whether a run's own folder that cannot be written is an error.
+        notice: Who hears of what was left out.
 
     Raises:
         DataError: The folder holds no run.
         StorageError: A report cannot be written.
     """
     images = partial(thumbnails, side=SIDE if image_side is None else image_side)
-    return reported(folder, tuple(formats), images, html)
+    return reported(
+        folder, tuple(formats), images, html=html, out=out, must_write=must_write, notice=notice
+    )
 
 
 def write_comparison(
