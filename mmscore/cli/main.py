@@ -177,13 +177,16 @@ def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
-    from mmscore.model.endpoint import attacher
+    from mmscore.model.endpoint import media_encoder
     from mmscore.plan.first_request import first_requests
     from mmscore.plan.plan import plans
 
     found = []
     for plan in plans(task, _events("auto")):
-        first = {sample.subset: body for sample, body in first_requests(plan, attacher(task))}
+        first = {
+            sample.subset: body
+            for sample, body in first_requests(plan, media_encoder(task, data_host=plan.files.host))
+        }
         found.append(
             {"dataset": plan.benchmark.name, "planned": dict(plan.planned), "first": first}
         )
