@@ -233,6 +233,7 @@ REPLIES = (
     Option("", TEXT, "id, sample_id, index, qid", "--id-column", "score", metavar="NAME"),
     Option("", TEXT, "reply, prediction, response ...", "--reply-column", "score", metavar="NAME"),
     Option("", SWITCH, "not every sample has a reply", "--partial", "score"),
+    Option("", PATH, "the run's own benchmark, a .py file", "--benchmark", "score", metavar="FILE"),
 )  # fmt: skip
 
 FOLDER = (
@@ -241,6 +242,7 @@ FOLDER = (
            words={"score": "the folder to write (outputs/<time>-<name>)"},
            more="this run's own folder; one that holds this very run is gone on with"),
     Option("", PATH, "the merged run's folder", "--out", "merge", metavar="DIR", required=True),
+    Option("", PATH, "the folder to write to; the run's own", "--out", "report", metavar="DIR"),
     Option("", SWITCH, "also where shards are missing", "--partial", "merge"),
     Option("", PATH, "keep the data and the run here", "--out", "demo", metavar="DIR"),
     Option("fresh", SWITCH, "refuse a folder that holds a run already", "--fresh", RUN,
