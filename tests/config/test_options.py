@@ -115,7 +115,7 @@ def at(task: TaskConfig, place: str) -> Any:
 
 
 def test_every_option_has_an_example() -> None:
-    ways_in = {row.place for row in KEPT if row.flag or row.evalscope}
+    ways_in = {row.place for row in KEPT if row.takes("run") or row.takes("eval")}
     assert set(EXAMPLES) == ways_in
 
 
