@@ -67,7 +67,8 @@ class Zip:
 
         Raises:
             DataError: It is encrypted, packed by another method than stored, deflate, bzip2 or
-                lzma, larger than 512 MiB, a decompression bomb, damaged, or its name leads out of the archive.
+                lzma, larger than 512 MiB, a decompression bomb, damaged, or its name leads out of
+                the archive.
             OSError: The file cannot be read.
         """
 
@@ -397,8 +398,8 @@ def simple_rows(
     """The rows of a CSV or TSV from `start` on, and the position of the first that is not simple.
 
     Simple is a line of UTF-8 that ends in LF or CR LF, has as many cells as `columns`, at most
-    `longest` bytes, every quote closed, no NUL and no other CR. So row `i` stands in the `i`-th line
-    from `start`. A blank line, a wide one, one whose quote runs on or that is not wholly in `data`
+    `longest` bytes, every quote closed, no NUL and no other CR. So row `i` stands in the `i`-th
+    line from `start`. A blank line, a wide one, one whose quote runs on or that is not wholly in `data`
     ends the rows; the caller reads that record itself and goes on behind it.
 
     Args:
