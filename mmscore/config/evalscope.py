@@ -15,7 +15,10 @@ from mmscore.constants import EvalBackend, EvalType, HubType
 from mmscore.error_text import nearest_hint, shown, what
 from mmscore.errors import ConfigError
 
-EVAL_TYPES = (EvalType.OPENAI_API, "server", "service")
+EVAL_TYPES = (
+    *(EvalType.OPENAI_API, "server", "service"),
+    *(EvalType.OPENAI_RESPONSES_API, EvalType.ANTHROPIC_API),
+)
 BACKENDS = (EvalBackend.NATIVE, EvalBackend.VLM_EVAL_KIT)
 HUBS = (HubType.MODELSCOPE, HubType.HUGGINGFACE, HubType.LOCAL)
 

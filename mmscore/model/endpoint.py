@@ -12,7 +12,8 @@ from mmscore.dataset.hub.linked_images import Links
 from mmscore.dataset.media.image import ImageLimits
 from mmscore.errors import ConfigError
 from mmscore.model.attachments import MediaEncoder
-from mmscore.model.client import Service, completions_url, request_options
+from mmscore.model.client import Service, request_options
+from mmscore.model.providers import provider_of
 from mmscore.web.session import Web
 
 
@@ -29,8 +30,9 @@ def service(task: TaskConfig) -> Service:
         raise ConfigError("no model given", hint="give the name the endpoint knows with --model")
     key = task.api_key or os.environ.get("MMSCORE_API_KEY") or os.environ.get("OPENAI_API_KEY")
     options = task.generation_config
+    provider = provider_of(task.eval_type, url)
     return Service(
-        url=completions_url(url),
+        url=provider.url(url),
         model=task.model,
         api_key=resolve_secret(key),
         stream=streams(task),

@@ -14,7 +14,7 @@ from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import BudgetError, DataError, EndpointError, HubError
-from mmscore.model.client import Client, hint_for
+from mmscore.model.client import Client
 from mmscore.model.request import Attachment, Request, build_request, media_of
 from mmscore.plan.events import Progress
 from mmscore.run.budget import Budget
@@ -25,9 +25,6 @@ from mmscore.scoring.judge.panel import JudgePanel
 from mmscore.store.journal import AppendFile
 from mmscore.store.records import Key, Prediction, Score
 from mmscore.types import FAILED, SCORED, Media, Reply, Sample
-
-STOP_AT_ONCE = frozenset({401, 403, 404})
-"""Statuses that no other sample will escape: the first one stops a run without any answer."""
 
 _STOP_WAIT = 0.2
 
@@ -224,7 +221,7 @@ class RunLoop:
                 self._error = error
             self._stopping.set()
         # Those who wait for a next attempt need not: their samples are asked on resume.
-        self.asking.client.stopped.set()
+        self.asking.client.stop()
         if self.asking.judges is not None:
             self.asking.judges.stop()
 
@@ -336,7 +333,7 @@ class RunLoop:
             self._failures_in_a_row += 1
             failures, answered = self._failures_in_a_row, self._answered
         unreachable = not self.asking.client.reached and reply.status == "error"
-        if not answered and (unreachable or reply.http_status in STOP_AT_ONCE):
+        if not answered and (unreachable or reply.hopeless):
             raise self._unusable(reply, "")
         enough = max(8, 2 * self.asking.concurrency) if answered else min(8, self.progress.total)
         if failures >= enough:
@@ -345,8 +342,8 @@ class RunLoop:
 
     def _unusable(self, reply: Reply, more: str) -> EndpointError:
         place = self.asking.client.place
-        hint = hint_for(reply.http_status, reply.error or "")
         return EndpointError(
             f"the endpoint {place} cannot be used: {reply.error}{more}",
-            hint=hint or "check that the server runs and --api-url; go on later with --resume",
+            hint=reply.hint
+            or "check that the server runs and --api-url; go on later with --resume",
         )

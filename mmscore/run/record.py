@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError
-from mmscore.model.request import Attachment, Request, content_text, text_of
+from mmscore.model.request import Attachment, Request, text_of
 from mmscore.store.records import Prediction, Score, Turns
 from mmscore.types import Message, Reply, Sample
 
@@ -75,7 +75,7 @@ def _turns(sample: Sample) -> Turns | None:
     """All turns in words, where there are more than the question."""
     if [message.role for message in sample.messages] == ["user"]:
         return None
-    return tuple((message.role, content_text(message)) for message in sample.messages)
+    return tuple((message.role, message.text) for message in sample.messages)
 
 
 def sample_of(prediction: Prediction) -> Sample:
