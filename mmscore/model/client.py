@@ -22,11 +22,12 @@ from mmscore.model.replies import Completion
 from mmscore.model.secrets import Secrets, header_secrets
 from mmscore.think import ThinkRule
 from mmscore.types import Reply
+from mmscore.web import retry
 from mmscore.web.connection import ANSWER_LIMIT, Connections
 from mmscore.web.errors import TransportError
 from mmscore.web.rate_limit import RateLimiter
 from mmscore.web.response import Response
-from mmscore.web.retry import SYSTEM, Attempts, Clock, Others
+from mmscore.web.retry import Attempts, Clock, Others
 from mmscore.web.urls import basic_authorization, parse_url
 
 STREAM_LIMIT = 8 * ANSWER_LIMIT
@@ -95,14 +96,14 @@ class Client:
         self,
         service: Service,
         notice: Callable[[str], None] = lambda _: None,
-        clock: Clock = SYSTEM,
+        clock: Clock | None = None,
     ) -> None:
         """Get ready; nothing is sent yet.
 
         Args:
             service: Whom to ask.
             notice: Who hears of waits that a user would wonder about.
-            clock: What tells the time.
+            clock: What tells the time; that of this machine by default.
 
         Raises:
             ConfigError: The URL or the key cannot be sent.
@@ -111,9 +112,9 @@ class Client:
         self.stopped = threading.Event()
         self.reached = False
         self.connections = Connections(parse_url(service.url))
-        self.limiter = RateLimiter(clock)
+        self._clock = clock or retry.SYSTEM
+        self.limiter = RateLimiter(self._clock)
         self._notice = notice
-        self._clock = clock
         self._loading_until: float | None = None
         headers = {
             "Content-Type": "application/json",
@@ -212,7 +213,7 @@ class Client:
                 if 200 <= answer.status < 300:
                     return self._read(answer, began)
                 text = self._secrets.text(answer.read(ANSWER_LIMIT).decode("utf-8", "replace"))
-                return refused(answer, text, service.url, service.flags)
+                return refused(answer, text, service.url, service.flags, self._clock)
         except ReplyError as error:
             return unreadable(error, service.flags)
         except TransportError as error:

@@ -12,8 +12,9 @@ from mmscore.dataset.hub.linked_images import Links
 from mmscore.dataset.media.image import ImageLimits
 from mmscore.errors import ConfigError
 from mmscore.model.attachments import MediaEncoder
-from mmscore.model.client import Service, request_options
-from mmscore.model.providers import provider_of
+from mmscore.model.client import Service
+from mmscore.model.providers import Provider, provider_of
+from mmscore.model.request import RequestMaker
 from mmscore.web.session import Web
 
 
@@ -23,14 +24,14 @@ def service(task: TaskConfig) -> Service:
     Raises:
         ConfigError: No model or no endpoint is given.
     """
-    url = task.api_url or os.environ.get("MMSCORE_API_URL") or os.environ.get("OPENAI_BASE_URL")
+    url = _url(task)
     if not url:
         raise ConfigError("no endpoint given", hint="give --api-url or set MMSCORE_API_URL")
     if not task.model:
         raise ConfigError("no model given", hint="give the name the endpoint knows with --model")
     key = task.api_key or os.environ.get("MMSCORE_API_KEY") or os.environ.get("OPENAI_API_KEY")
     options = task.generation_config
-    provider = provider_of(task.eval_type, url)
+    provider = provider_for(task)
     return Service(
         url=provider.url(url),
         model=task.model,
@@ -39,7 +40,22 @@ def service(task: TaskConfig) -> Service:
         timeout=float(task.timeout or options.get("timeout") or DEFAULT_TIMEOUT),
         retries=task.retries if task.retries is not None else _retries(options),
         think="reference" if task.think == "reference" else "strict",
+        provider=provider,
     )
+
+
+def _url(task: TaskConfig) -> str | None:
+    return task.api_url or os.environ.get("MMSCORE_API_URL") or os.environ.get("OPENAI_BASE_URL")
+
+
+def provider_for(task: TaskConfig) -> Provider:
+    """What kind of service a task asks; needs no endpoint."""
+    return provider_of(task.eval_type, _url(task) or "")
+
+
+def requests_of(task: TaskConfig, media: MediaEncoder) -> RequestMaker:
+    """What makes a task's requests; needs no endpoint."""
+    return RequestMaker(task.model or "", body_options(task), media.attach, provider_for(task))
 
 
 def streams(task: TaskConfig) -> bool:
@@ -56,7 +72,7 @@ def _retries(options: Mapping[str, Any]) -> int:
 
 def body_options(task: TaskConfig) -> dict[str, Any]:
     """The generation options as they go into the request body."""
-    return request_options(task.generation_config, stream=streams(task))
+    return provider_for(task).options(task.generation_config, streams(task))
 
 
 def limits(task: TaskConfig) -> ImageLimits:
@@ -74,8 +90,7 @@ def attacher(task: TaskConfig, notice: Callable[[str], None] = lambda _: None) -
     links = Links(Cache(notice=notice), None if task.offline else Web(notice))
     return MediaEncoder(
         limits(task),
-        # DashScope takes sounds as data URIs only; the reference tells it by its address too.
-        audio_as_uri="dashscope" in (task.api_url or "").lower(),
+        audio_as_uri=provider_for(task).sounds_as_uri,
         links=links,
         inline=task.inline_urls,
         notice=notice,

@@ -19,7 +19,7 @@ from mmscore.model.error_answers import (
 from mmscore.types import Status
 from mmscore.web.errors import TransportError
 from mmscore.web.response import bounded_json
-from mmscore.web.retry import LONGEST_ASKED, Fault, asked_wait, asks_again, may_pass
+from mmscore.web.retry import LONGEST_ASKED, Clock, Fault, asked_wait, asks_again, may_pass
 
 if TYPE_CHECKING:
     from mmscore.web.response import Response
@@ -71,7 +71,7 @@ class Failure:
         )
 
 
-def refused(answer: Response, body: str, url: str, flags: Flags) -> Failure:
+def refused(answer: Response, body: str, url: str, flags: Flags, clock: Clock) -> Failure:
     """The failure that an answer is whose status is none of success."""
     status = answer.status
     if 300 <= status < 400:
@@ -92,7 +92,7 @@ def refused(answer: Response, body: str, url: str, flags: Flags) -> Failure:
         status_meant = status
     again = asks_again(answer.headers)
     retriable = may_pass(status) if again is None else again
-    wait = asked_wait(answer.headers) if retriable else None
+    wait = asked_wait(answer.headers, clock) if retriable else None
     if wait is not None and wait > LONGEST_ASKED:
         message += f" (the endpoint asks to wait {wait:.0f} s)"
     return Failure(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,40 @@ def build_request(
     return Request(slots.filled(pieces), digest.hexdigest())
 
 
+@dataclass(frozen=True, slots=True)
+class RequestMaker:
+    """Makes the requests to one service: those of a run, the one that is tried, those shown.
+
+    Attributes:
+        model: The model's name.
+        options: Further fields of each body.
+        attach: Turns a medium into what is sent; raises DataError for one that cannot be.
+        provider: Whose form the bodies have.
+    """
+
+    model: str
+    options: Mapping[str, Any]
+    attach: Callable[[Media], Attachment]
+    provider: Provider = OPENAI
+
+    def make(self, messages: Sequence[Message]) -> tuple[Request, list[Attachment]]:
+        """The request that asks `messages`, and the media in it, which are read for that.
+
+        Raises:
+            DataError: A medium is gone, broken or cannot be sent.
+        """
+        media = self.attachments(messages)
+        return self.with_media(messages, media), media
+
+    def attachments(self, messages: Sequence[Message]) -> list[Attachment]:
+        """The media of a request, read; raises as `make`."""
+        return [self.attach(medium) for medium in media_of(messages)]
+
+    def with_media(self, messages: Sequence[Message], media: Sequence[Attachment]) -> Request:
+        """The request with these media in the places of its own; raises as `make`."""
+        return build_request(self.model, messages, media, self.options, self.provider)
+
+
 def media_of(messages: Sequence[Message]) -> list[Media]:
     """All media that are sent, in order; only a user's turn carries any, as in the reference."""
     return [
@@ -85,4 +119,12 @@ def rendered(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"**{message.role.capitalize()}**: {message.text}" for message in messages)
 
 
-__all__ = ["Attachment", "Request", "build_request", "media_of", "rendered", "text_of"]
+__all__ = [
+    "Attachment",
+    "Request",
+    "RequestMaker",
+    "build_request",
+    "media_of",
+    "rendered",
+    "text_of",
+]

@@ -11,16 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from mmscore.benchmarks.base import Benchmark
+from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
 from mmscore.error_text import shown
-from mmscore.errors import DataError, Exit
+from mmscore.errors import DataError, EndpointError, Exit
 from mmscore.model.attachments import MediaEncoder
 from mmscore.model.client import Client
-from mmscore.model.endpoint import attacher, body_options, service
-from mmscore.model.request import build_request, media_of
+from mmscore.model.endpoint import attacher, requests_of, service
 from mmscore.plan.benchmark_options import chosen
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.first_request import first_requests, request_lines
@@ -34,7 +34,9 @@ from mmscore.plan.inventory import (
 from mmscore.plan.media_check import check_media
 from mmscore.plan.plan import Plan, look
 from mmscore.plan.survey import Survey
-from mmscore.types import SCORED, Sample
+from mmscore.scoring.judge.ask import judge_of, probe, prompt_of
+from mmscore.store.run_folder import load
+from mmscore.types import SCORED, Reply, Sample, Usage
 
 _SHOWN = 10
 
@@ -57,6 +59,11 @@ class Findings:
         request: Id and body of the first request, media shortened.
         endpoint: What the test request came to; None where no endpoint was given.
         endpoint_failed: Whether it failed.
+        judge: What the judges' probes came to; None where no judge is asked.
+        requests: Requests that a run would still send; replies that stand are not asked again.
+        tokens: Prompt and completion tokens that it would take, as the test request's usage tells
+            them; None where no usage is known.
+        cost: What they would cost; None without a price.
         problems: What keeps a run from starting clean.
         notes: What is odd and may be meant.
     """
@@ -74,6 +81,10 @@ class Findings:
     request: tuple[str, dict[str, Any]] | None = None
     endpoint: str | None = None
     endpoint_failed: bool = False
+    judge: str | None = None
+    requests: int = 0
+    tokens: tuple[int, int] | None = None
+    cost: float | None = None
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -120,10 +131,19 @@ class Findings:
             lines = "\n            ".join(request_lines(body))
             yield f"  request   {name}\n            {lines}"
         yield f"  endpoint  {self.endpoint or 'not asked: give --api-url and --model'}"
+        if self.judge is not None:
+            yield f"  judge     {self.judge}"
+        yield f"  a run     {self._size()}"
         yield from (f"  note: {note}" for note in self.notes)
         yield from (f"  problem: {problem}" for problem in self.problems)
         count = len(self.problems)
         yield f"{count} problem{'s' * (count > 1)}" if count else "a run would start clean"
+
+    def _size(self) -> str:
+        text = f"{self.requests:,} requests"
+        if self.tokens is not None:
+            text += f", about {self.tokens[0]:,} tokens in and {self.tokens[1]:,} out"
+        return text if self.cost is None else f"{text}, cost about {self.cost:,.4g}"
 
 
 def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
@@ -142,6 +162,7 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
     rows = RowCounter(chosen(name, task.dataset_args)[0])
     plan = look(task, name, events, on_row=rows.take)
     found = Findings(name, plan.files.name, plan.planned, rows.files)
+    found.requests = sum(plan.planned.values()) - _standing(plan)
     _data_problems(found, plan.survey)
     _contents(found, plan)
     media = attacher(task, events.notice)
@@ -152,6 +173,7 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
         found.request = (first[0].id, first[1]) if first else None
         if _endpoint_given(task):
             _ask_one(found, plan, media)
+    _judges(found, plan)
     return found
 
 
@@ -199,29 +221,72 @@ def _endpoint_given(task: TaskConfig) -> bool:
 def _ask_one(found: Findings, plan: Plan, attacher: MediaEncoder) -> None:
     """Send the first question whose media can be sent."""
     with closing(Client(service(plan.task))) as client:
+        requests = requests_of(plan.task, attacher)
         for sample in plan.samples():
             try:
-                media = [attacher.attach(medium) for medium in media_of(sample.messages)]
+                request, _ = requests.make(sample.messages)
             except DataError:
                 continue  # told already
-            options = body_options(plan.task)
-            body = build_request(plan.task.model or "", sample.messages, media, options).body
-            _judge(found, plan.benchmark, client, sample, body)
+            _test(found, plan, client, sample, request.body)
             return
     found.endpoint = "not asked: no question can be sent"
 
 
-def _judge(
-    found: Findings, benchmark: Benchmark, client: Client, sample: Sample, body: Sequence[bytes]
+def _standing(plan: Plan) -> int:
+    """Replies of the run to go on with that need not be asked for again."""
+    if plan.task.resume is None:
+        return 0
+    return sum(not line.failed for line in load(Path(plan.task.resume)).lines)
+
+
+def _estimate(found: Findings, plan: Plan, usage: Usage) -> None:
+    """What all requests would take if each were like the test request."""
+    if usage.prompt_tokens is None and usage.completion_tokens is None:
+        return
+    each = usage.prompt_tokens or 0, usage.completion_tokens or 0
+    found.tokens = each[0] * found.requests, each[1] * found.requests
+    price = price_of(plan.task.price, plan.task.model)
+    found.cost = None if price is None else price.of(*found.tokens)
+
+
+def _judges(found: Findings, plan: Plan) -> None:
+    """Probe the run's judges."""
+    if not plan.judge.asks:
+        return
+    prompt = prompt_of(plan.judge)
+    said = []
+    for model in plan.judge.models:
+        judge = judge_of(model, ask=True)
+        try:
+            odd = probe(judge, prompt)
+        except EndpointError as error:
+            found.endpoint_failed = True
+            found.problems.append(error.message)
+            said.append(f"{judge.id}: failed")
+        else:
+            said.append(odd or f"{judge.id}: gives verdicts")
+        finally:
+            if judge.client is not None:
+                judge.client.close()
+    found.judge = f"{plan.judge.strategy}; {'; '.join(said)}"
+
+
+def _test(
+    found: Findings, plan: Plan, client: Client, sample: Sample, body: Sequence[bytes]
 ) -> None:
-    reply = client.ask(body)
+    try:
+        reply = client.ask(body)
+    except EndpointError as error:
+        reply = Reply("error", error=error.message, hint=error.hint)
+    _estimate(found, plan, reply.usage)
     place = f"{client.place}, model {client.service.model}"
     if reply.status not in SCORED:
         found.endpoint = f"{place}: failed"
         found.endpoint_failed = True
-        found.problems.append(f"the endpoint {client.place} cannot be used: {reply.error}")
+        hint = f"; {reply.hint}" if reply.hint else ""
+        found.problems.append(f"the endpoint {client.place} cannot be used: {reply.error}{hint}")
         return
-    read = benchmark.parse(reply.text, sample).value
+    read = plan.benchmark.parse(plan.filter(reply.text), sample).value
     answer = "nothing" if read is None else shown(read)
     found.endpoint = (
         f"{place}: {reply.status} in {reply.seconds:.2f} s, replied {shown(reply.text)}, "

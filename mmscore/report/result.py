@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,14 +39,14 @@ class Result:
 def reported(
     folder: Path,
     formats: tuple[str, ...] = ("json", "csv"),
-    thumbnails: Callable[[report.Run], Mapping[str, str]] = lambda _: {},
+    images: Callable[[report.Run], report.PageImages] = lambda _: report.PageImages(),
 ) -> Result:
     """Build a run's report and write it in its folder.
 
     Args:
         folder: The run's folder.
         formats: Which reports to write.
-        thumbnails: Makes small pictures for the one in HTML.
+        images: Makes small pictures for the one in HTML.
 
     Raises:
         DataError: The folder holds no run.
@@ -55,7 +55,7 @@ def reported(
     run = report.load(folder)
     built = report.build(run)
     for name in formats:
-        report.write(built, run, name, thumbnails=thumbnails(run) if name == "html" else None)
+        report.write(built, run, name, images=images(run) if name == "html" else None)
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     failed = failed or bool(built.judge and built.judge["failed"])
     code = Exit.INCOMPLETE if failed or run.info.stopped else Exit.COMPLETE

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mmscore.report.boxes import Style, box, clean, pad, plain, width
 from mmscore.report.labels import metric_labels, number, percent, seconds, span
+from mmscore.report.repeats import Repeats
 from mmscore.report.statistics import deviation, mean
 from mmscore.report.summary import TRUNCATED_WARNING, Report, Row
 
@@ -88,8 +89,14 @@ def _averages(report: Report) -> Iterator[tuple[str, str]]:
                 f"micro (by sample) {percent(row.shown)}, 95% CI {span(row.low, row.high)}"
                 f" · macro (mean of {subsets} subsets) {percent(report.macro[row.metric])}",
             )
+    for row in report.overall:
+        if row.metric in told and row.clustered is not None:
+            yield (
+                f"{labels[row.metric]} by image",
+                f"95% CI {span(*row.clustered)}: the samples show {number(report.images)} images",
+            )
     for metric in told if report.repeats else ():
-        scores = report.repeats[metric]
+        scores = report.repeats[metric].scores
         known = [score for score in scores if score is not None]
         spread = deviation(known)
         if spread is not None:
@@ -98,6 +105,21 @@ def _averages(report: Report) -> Iterator[tuple[str, str]]:
                 f"{' '.join(percent(score) for score in scores)} · mean {percent(mean(known))}"
                 f", standard deviation {spread * 100:.2f} points",
             )
+        yield from _together(report.repeats[metric])
+
+
+def _together(found: Repeats) -> Iterator[tuple[str, str]]:
+    """What the replies of one sample come to together, in two lines."""
+    if found.pass_at:
+        parts = [f"pass@{k} {percent(one.score)}" for k, one in found.pass_at.items()]
+        last = found.pass_at[max(found.pass_at)]
+        yield "", f"{' · '.join(parts)}, 95% CI {span(last.low, last.high)}"
+    if found.majority is not None:
+        yield (
+            "",
+            f"majority vote {percent(found.majority.score)}, "
+            f"95% CI {span(found.majority.low, found.majority.high)}",
+        )
 
 
 def _samples(report: Report) -> Iterator[tuple[str, str]]:

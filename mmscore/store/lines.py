@@ -52,12 +52,14 @@ class ScoreLine:
         names: Its metrics, in its order.
         values: Their values, finite.
         judged: What judges did; None where none was wanted.
+        answer: What was read out of the reply, as a hash.
         at: The byte of `scores.jsonl` where its line begins.
     """
 
     names: tuple[str, ...]
     values: tuple[float, ...]
     judged: JudgeCounts | None
+    answer: int
     at: int
 
 
@@ -79,6 +81,8 @@ class Line:
         attempts: Requests sent.
         error: Why there is no reply.
         changed: Whether one of its media was re-encoded before it was sent.
+        cluster: A hash of what it shows: samples that show the same media have the same. None
+            where it shows none.
         at: The byte of `predictions.jsonl` where its line begins.
         score: Its score; None where there is none. A failed sample has none, even if an earlier
             asking of it was scored.
@@ -97,6 +101,7 @@ class Line:
     attempts: int
     error: str | None
     changed: bool
+    cluster: int | None
     at: int
     score: ScoreLine | None = None
 
@@ -203,6 +208,7 @@ def _line(of: Prediction, at: int, groups: Sequence[str], shared: _Shared) -> Li
         attempts=of.attempts,
         error=intern(of.error) if of.error else None,
         changed=any(medium.notes for medium in of.media),
+        cluster=hash(tuple(medium.sha256 for medium in of.media)) if of.media else None,
         at=at,
     )
 
@@ -212,6 +218,7 @@ def _score(of: Score, at: int, shared: _Shared) -> ScoreLine:
         names=shared(tuple(of.metrics)),
         values=shared(tuple(map(float, of.metrics.values()))),
         judged=None if of.judge is None else _judged(of.judge, shared),
+        answer=hash(of.extracted),
         at=at,
     )
 

@@ -177,11 +177,8 @@ class ChunkReader:
             ReplyError: It ended without a finish reason or `[DONE]`, so it was cut.
         """
         if self._spoken.finish_reason is None and not (done and self._began):
-            raise ReplyError(
-                "the stream ended without an answer"
-                if done
-                else "the stream ended without a finish_reason"
-            )
+            lacking = "an answer and without a finish_reason" if done else "a finish_reason"
+            raise ReplyError(f"the stream ended without {lacking}")
         return self._spoken
 
 
