@@ -68,7 +68,8 @@ def ending_of(word: str | None) -> Ending:
     """How a reply ended; no word at all says that nothing went wrong."""
     if word is None:
         return "done"
-    plain = re.sub(r"[^a-z0-9.]+", "_", word.strip().casefold()).strip("_")
+    snake = re.sub("(?<=[a-z])(?=[A-Z])", "_", word)
+    plain = re.sub(r"[^a-z0-9.]+", "_", snake.casefold()).strip("_")
     plain = _PREFIX.sub("", plain)
     known = _ENDINGS.get(plain)
     if known is not None:

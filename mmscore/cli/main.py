@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmscore.cli import process
 from mmscore.cli.options import parse, parser
-from mmscore.cli.task_values import filters_of, judge_values, task_values
+from mmscore.cli.task_values import filter_values, judge_values, task_values
 from mmscore.errors import ConfigError, Exit, MmscoreError
 
 if TYPE_CHECKING:
@@ -121,15 +121,15 @@ def _task(arguments: argparse.Namespace) -> TaskConfig:
     before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
         before = _resumed(Path(arguments.resume), before)
-    return as_task(TaskConfig.from_dict(task_values(arguments, before)))
+    return as_task(TaskConfig.from_dict(task_values(arguments, before, os.environ)))
 
 
 def _eval(arguments: argparse.Namespace) -> int:
-    from mmscore.cli.evalscope_flags import eval_values
     from mmscore.config.task import TaskConfig
     from mmscore.run.task import as_task
 
-    return _perform(as_task(TaskConfig.from_dict(eval_values(arguments))), arguments)
+    values = task_values(arguments, {}, os.environ)
+    return _perform(as_task(TaskConfig.from_dict(values)), arguments)
 
 
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
@@ -239,12 +239,11 @@ def _score(arguments: argparse.Namespace) -> int:
     from mmscore.run.rescore import recorded_judge, rescore
 
     folder = Path(arguments.target)
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
-    judge = judge_values(given, recorded_judge(folder))
+    judge = judge_values(arguments, recorded_judge(folder))
     result = rescore(
         folder,
         judge,
-        filters_of(arguments),
+        filter_values(arguments),
         concurrency=arguments.concurrency,
         notice=_say,
     )
@@ -256,7 +255,9 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
     from mmscore.config.task import TaskConfig
     from mmscore.run.outside_replies import ReplyColumns, score_elsewhere
 
-    task = TaskConfig.from_dict(task_values(arguments, {"datasets": [arguments.target]}))
+    task = TaskConfig.from_dict(
+        task_values(arguments, {"datasets": [arguments.target]}, os.environ)
+    )
     columns = ReplyColumns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
     result = score_elsewhere(
@@ -343,9 +344,7 @@ def _fetch(arguments: argparse.Namespace) -> int:
     from mmscore.config.task import TaskConfig
     from mmscore.plan.fetch import fetch
 
-    values = task_values(arguments, {})
-    values.pop("dry_run", None)
-    task = TaskConfig.from_dict(values)
+    task = TaskConfig.from_dict(task_values(arguments, {}, os.environ))
     events = _events(arguments.progress)
     found = [
         fetch(task, name, events, dry_run=bool(arguments.dry_run), whole=arguments.whole)
@@ -399,7 +398,7 @@ def _check(arguments: argparse.Namespace) -> int:
 def _info(arguments: argparse.Namespace) -> int:
     from mmscore.plan.about import describe
 
-    values = task_values(arguments, {"datasets": [arguments.benchmark]})
+    values = task_values(arguments, {"datasets": [arguments.benchmark]}, os.environ)
     facts, text = describe(arguments.benchmark, values)
     print(json.dumps(facts, ensure_ascii=False, indent=2) if arguments.json else text)
     return Exit.COMPLETE
@@ -411,6 +410,13 @@ def _demo(arguments: argparse.Namespace) -> int:
     result = run_demo(Path(arguments.out) if arguments.out else None, _events("none"))
     _show(result, arguments)
     return result.exit_code
+
+
+def _help(arguments: argparse.Namespace) -> int:
+    from mmscore.cli.help_topics import overview, topic_text
+
+    print(topic_text(arguments.topic) if arguments.topic else overview(), end="")
+    return Exit.COMPLETE
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -426,6 +432,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "cache": _cache,
     "list": _list,
     "info": _info,
+    "help": _help,
     "demo": _demo,
 }
 

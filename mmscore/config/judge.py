@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
-from mmscore.config.evalscope import EVAL_TYPES
+from mmscore.config.options import EVAL_TYPES, STRATEGIES
 from mmscore.error_text import listed, nearest_hint, shown, what
 from mmscore.errors import ConfigError
 
 Strategy = Literal["auto", "rule", "llm", "llm_recall"]
-STRATEGIES: tuple[Strategy, ...] = ("auto", "rule", "llm", "llm_recall")
 AGGREGATIONS = ("mean", "median", "majority_vote")
 SCORE_TYPES = ("pattern", "numeric")
 

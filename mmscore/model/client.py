@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from mmscore.config.options import DEFAULT_WAIT_READY
 from mmscore.errors import ConfigError, EndpointError
 from mmscore.model.answer_bodies import read_body, read_lines
 from mmscore.model.error_answers import MODEL_FLAGS, Flags, ReplyError
@@ -32,9 +33,6 @@ from mmscore.web.urls import basic_authorization, parse_url
 
 STREAM_LIMIT = 8 * ANSWER_LIMIT
 """The longest stream: each token comes in an event some hundred bytes long."""
-
-WAIT_READY = 120.0
-"""Seconds for which a service that has never answered may say that it is not ready yet."""
 
 _READY_PAUSE = 2.0
 _LONGEST_READY_PAUSE = 20.0
@@ -68,7 +66,7 @@ class Service:
     provider: Provider = OPENAI
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     flags: Flags = MODEL_FLAGS
-    wait_ready: float = WAIT_READY
+    wait_ready: float = DEFAULT_WAIT_READY
 
 
 completions_url = OPENAI.url

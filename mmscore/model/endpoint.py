@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mmscore.config.options import DEFAULT_WAIT_READY
 from mmscore.config.task import DEFAULT_RETRIES, DEFAULT_TIMEOUT, TaskConfig, resolve_secret
 from mmscore.dataset.hub.cache import Cache
 from mmscore.dataset.hub.linked_images import Links
@@ -29,9 +30,10 @@ def service(task: TaskConfig) -> Service:
         raise ConfigError("no endpoint given", hint="give --api-url or set MMSCORE_API_URL")
     if not task.model:
         raise ConfigError("no model given", hint="give the name the endpoint knows with --model")
-    key = task.api_key or os.environ.get("MMSCORE_API_KEY") or os.environ.get("OPENAI_API_KEY")
     options = task.generation_config
     provider = provider_for(task)
+    names = ("MMSCORE_API_KEY", *provider.key_variables)
+    key = task.api_key or next((os.environ[n] for n in names if os.environ.get(n)), None)
     return Service(
         url=provider.url(url),
         model=task.model,
@@ -41,6 +43,7 @@ def service(task: TaskConfig) -> Service:
         retries=task.retries if task.retries is not None else _retries(options),
         think="reference" if task.think == "reference" else "strict",
         provider=provider,
+        wait_ready=DEFAULT_WAIT_READY if task.wait_ready is None else float(task.wait_ready),
     )
 
 

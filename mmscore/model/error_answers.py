@@ -103,7 +103,7 @@ def _page_words(body: str) -> str | None:
     found = re.search(r"<title[^>]{0,200}>([^<]*)", page, re.I)
     title = excerpt(_unescaped(found[1])) if found else ""
     text = re.sub(r"(?s)<!--.*?(?:-->|$)", " ", page)
-    text = re.sub(r"(?is)<(script|style|head|title)\b.*?(?:</\1|$)", " ", text)
+    text = re.sub(r"(?is)<(script|style|head|title)\b.*?(?:</\1[^>]*>|$)", " ", text)
     text = excerpt(_unescaped(re.sub(r"<[^>]*(?:>|$)", " ", text)))
     parts = dict.fromkeys(part for part in (title, text) if part)
     return f"a page, not an answer: `{': '.join(parts)}`" if parts else "a page without words"

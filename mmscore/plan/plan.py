@@ -11,7 +11,8 @@ from typing import Any
 from mmscore import benchmarks
 from mmscore.benchmarks.base import Benchmark, Options
 from mmscore.config.judge import JudgeConfig
-from mmscore.config.task import TaskConfig, is_automatic
+from mmscore.config.kinds import is_automatic
+from mmscore.config.task import TaskConfig
 from mmscore.dataset.hub.hub_files import Files, locate
 from mmscore.errors import ConfigError
 from mmscore.model.prompts import CHOICE_TEMPLATES

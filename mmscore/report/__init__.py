@@ -6,8 +6,12 @@ finished. Nothing here prints: functions return text or write the file they are 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from mmscore.disk import write_whole
 from mmscore.report.building import build
@@ -66,3 +70,14 @@ def write(
     path = (directory or run.directory) / f"report.{format}"
     write_whole(path, WRITERS[format](report, run, images or PageImages()))
     return path
+
+
+class _Room(ModuleType):
+    """This room, which is also the function `report` of the package's door."""
+
+    def __call__(self, *args: Any, **values: Any) -> Any:
+        """Do what `mmscore.api.report` does; the name `mmscore.report` is the room's."""
+        return import_module("mmscore.api").report(*args, **values)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mmscore import report
 from mmscore.errors import Exit
@@ -24,10 +25,25 @@ class Result:
     report: report.Report
     exit_code: Exit
 
+    @property
+    def num(self) -> int:
+        """How many replies were scored."""
+        return self.report.main.num
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """Metric -> the mean over all scored replies, 0..1; None where nothing was scored."""
+        return {row.metric: row.score for row in self.report.overall}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values, in the shape of `report.json`."""
+        from mmscore.report.files import to_dict
+
+        return to_dict(self.report)
+
     def __repr__(self) -> str:
         """Return where it lies and what it scored, in a line: a dict of results prints this."""
-        scores = {row.metric: row.score for row in self.report.overall}
-        return f"Result(folder={str(self.folder)!r}, num={self.report.main.num}, scores={scores})"
+        return f"Result(folder={str(self.folder)!r}, num={self.num}, scores={self.scores})"
 
     def __str__(self) -> str:
         """Return the report as text, as the command line prints it."""

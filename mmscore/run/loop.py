@@ -19,6 +19,7 @@ from mmscore.errors import (
     DataError,
     EndpointError,
     HubError,
+    MachineError,
     MmscoreError,
     machine_error,
 )
@@ -26,6 +27,7 @@ from mmscore.model.client import Client
 from mmscore.model.request import Attachment, Request, RequestMaker
 from mmscore.plan.events import Progress
 from mmscore.run.budget import Budget
+from mmscore.run.descriptors import workers_within_limit
 from mmscore.run.interrupts import Interrupts
 from mmscore.run.kept_replies import KeptReplies
 from mmscore.run.record import prediction_of, score_of
@@ -106,7 +108,10 @@ class RunLoop:
         self._take_lock = threading.Lock()
         self._count_lock = threading.Lock()
         self._stopping = threading.Event()
-        self._working = max(1, min(asking.concurrency, total))
+        # A worker holds its connection, those to the judges, and a medium's file or connection.
+        each = 2 + (len(asking.judges) if asking.judges is not None else 0)
+        wanted = max(1, min(asking.concurrency, total))
+        self._working = workers_within_limit(wanted, each, notice)
         self._ended = threading.Event()
         self._error: BaseException | None = None
         self._answered = False
@@ -162,7 +167,10 @@ class RunLoop:
             except RuntimeError:  # the system gives no more of them, as containers may
                 self._leave(len(threads) - number)
                 if number == 0:
-                    raise
+                    raise MachineError(
+                        "the system gives no thread to ask with",
+                        hint="raise the limit of processes (`pids.max`, `ulimit -u`) to 2 or more",
+                    ) from None
                 self._notice(f"the system gives {number} threads: no more requests are in flight")
                 break
         answered = 0
@@ -208,6 +216,8 @@ class RunLoop:
                 if item is None:
                     return
                 self._one(*item)
+        except OSError as error:
+            self._stop(machine_error(error, "reading what a sample needs") or error)
         except BaseException as error:
             self._stop(error)
         finally:

@@ -8,9 +8,9 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from glob import glob
 from pathlib import Path
-from typing import Any
 
-from mmscore.config.task import parse_shard
+from mmscore.config import options
+from mmscore.config.kinds import parse_shard
 from mmscore.disk import write_whole
 from mmscore.error_text import listed
 from mmscore.errors import DataError
@@ -184,7 +184,10 @@ def _check_alike(runs: Sequence[Run]) -> None:
             *_prints(first.info.fingerprints, run.info.fingerprints),
             ("model", first.info.model, run.info.model),
             ("repeats", first.info.repeats, run.info.repeats),
-            ("options", _options(first), _options(run)),
+            (
+                "options",
+                *(options.compared(one.info.config, "way", "data") for one in (first, run)),
+            ),
         ):
             if one != other:
                 raise DataError(
@@ -199,17 +202,6 @@ def _prints(first: Fingerprints, second: Fingerprints) -> tuple[tuple[str, objec
         ("prompt fingerprint", first.prompt, second.prompt),
         ("scorer fingerprint", first.scorer, second.scorer),
     )
-
-
-def _options(run: Run) -> dict[str, Any]:
-    """What decides replies and scores; where a shard was asked and how fast is its own affair."""
-    own = ("shard", "name", "api_url", "eval_batch_size", "timeout", "retries", "media_root")
-    config = {k: v for k, v in run.info.config.items() if k not in own}
-    arguments = config.pop("dataset_args", None) or {}
-    config["dataset_args"] = {
-        name: {k: v for k, v in one.items() if k != "local_path"} for name, one in arguments.items()
-    }
-    return config
 
 
 def _short(value: object, other: object) -> str:

@@ -59,7 +59,8 @@ def prediction_of(
         finish_reason=reply.finish_reason,
         usage=reply.usage,
         seconds=round(reply.seconds, 6),
-        first_token_seconds=reply.first_token_seconds,
+        answer_seconds=_rounded(reply.answer_seconds),
+        first_token_seconds=_rounded(reply.first_token_seconds),
         attempts=reply.attempts,
         error=reply.error,
         media=tuple(attachment.sent for attachment in attachments),
@@ -69,6 +70,10 @@ def prediction_of(
         choices=sample.choices,
         metadata=sample.metadata,
     )
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
 
 
 def _turns(sample: Sample) -> Turns | None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from mmscore.config import options
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
@@ -19,13 +20,6 @@ from mmscore.scoring.judge import panel
 from mmscore.store.info import SCHEMA, BenchmarkInfo, Fingerprints, RunInfo
 from mmscore.store.run_folder import read_run
 from mmscore.version import versions
-
-NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
-    *("fresh", "services", "from_run", "from_status", "cache_replies"),
-    *("price", "max_cost", "max_tokens_total", "max_time"),
-    *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
-}
-"""Task fields that are no part of what a run measured, or are secret."""
 
 
 def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
@@ -76,7 +70,7 @@ def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
     values = {
         name: value
         for name, value in asdict(task).items()
-        if name not in NOT_STORED and value != default[name]
+        if options.fields()[name].stored and value != default[name]
     }
     if "judge" in values:
         values["judge"] = panel.described(judge)

@@ -16,7 +16,7 @@ from zlib import crc32
 import mmscore._core as _core
 from mmscore.dataset.rows import Cell
 from mmscore.error_text import shown
-from mmscore.errors import DataError, MediaError
+from mmscore.errors import DataError, MediaError, machine_error
 
 
 def mime_of(data: bytes) -> str | None:
@@ -102,7 +102,9 @@ class FileSource:
         try:
             return Path(place).read_bytes()
         except OSError as error:
-            raise MediaError(f"cannot read `{place}`: {error.strerror or error}") from error
+            raise machine_error(error, f"reading `{place}`") or MediaError(
+                f"cannot read `{place}`: {error.strerror or error}"
+            ) from error
 
     def missing(self) -> str:
         """The sentence that says where the file was looked for."""

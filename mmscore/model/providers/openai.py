@@ -119,6 +119,7 @@ class ChunkReader:
     def __init__(self) -> None:
         self._spoken = Spoken()
         self._began = False
+        self._stranger: Mapping[str, Any] | None = None
         self._speaker: object = None
         self._silent: set[object] = set()
         self._ended_by: object = None
@@ -131,6 +132,8 @@ class ChunkReader:
         held = choices if isinstance(choices, list) else ()
         known = [one for one in held if isinstance(one, dict)]
         if not known:
+            if "choices" not in event:
+                self._stranger = event
             return False
         self._began = True
         for choice in known:
@@ -177,6 +180,8 @@ class ChunkReader:
             ReplyError: It ended without a finish reason or `[DONE]`, so it was cut.
         """
         if self._spoken.finish_reason is None and not (done and self._began):
+            if self._stranger is not None and not self._began:
+                raise no_reply("no choices", self._stranger)
             lacking = "an answer and without a finish_reason" if done else "a finish_reason"
             raise ReplyError(f"the stream ended without {lacking}")
         return self._spoken

@@ -91,6 +91,10 @@ class JudgePanel:
         summary = self._summary(sample, repeat, reply)
         return replace(score, metrics=self._merged(metrics, summary.value), judge=summary)
 
+    def __len__(self) -> int:
+        """How many judges there are."""
+        return len(self._judges)
+
     def ready(self) -> None:
         """Ask each judge once whether it can judge at all; later calls do nothing.
 

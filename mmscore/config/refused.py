@@ -1,0 +1,40 @@
+"""Rows of the table of options that EvalScope knows, and that have one value or none here."""
+
+from __future__ import annotations
+
+from mmscore.config.kinds import ANY, MAPPING, PAIRS, SWITCH, TEXT, Kind, count
+from mmscore.config.option import Option
+
+_NO_AGENTS = "mmscore runs no agents"
+_NO_CODE = "mmscore runs no code of a model"
+
+
+def _refused(name: str, kind: Kind, only: tuple[object, ...], reason: str) -> Option:
+    return Option(name, kind, reason, evalscope=name, common=False, only=only, refused=reason)
+
+
+REFUSED = (
+    _refused("model_args", PAIRS, ({},), "mmscore asks an endpoint and loads no model"),
+    _refused("model_task", TEXT, ("text_generation",), "mmscore asks for text"),
+    _refused("chat_template", TEXT, (), "the endpoint applies its own template"),
+    _refused("agent_config", MAPPING, ({},), _NO_AGENTS),
+    _refused("sandbox", MAPPING, ({}, {"enabled": False}), _NO_CODE),
+    _refused("use_sandbox", SWITCH, (False,), _NO_CODE),
+    _refused("sandbox_type", TEXT, ("docker",), _NO_CODE),
+    _refused("sandbox_manager_config", MAPPING, ({},), _NO_CODE),
+    _refused("analysis_report", SWITCH, (False,),
+             "`mmscore report` writes the report, with no model's words"),
+    _refused("enable_progress_tracker", SWITCH, (False,),
+             "`--progress json` tells how far a run is"),
+    _refused("judge_worker_num", count(1), (), "judges are asked `eval_batch_size` at a time"),
+    Option("debug", ANY, "`--debug` is a flag of the command", ignored=True),
+    Option("evalscope_version", ANY, "EvalScope writes it into its own configurations",
+           ignored=True),
+    *(Option(f"dataset_args.*.{name}", ANY, "EvalScope's, with this one value", only=only)
+      for name, only in (
+          ("few_shot_num", (0,)), ("few_shot_random", (False,)),
+          ("few_shot_prompt_template", ("",)), ("train_split", ("",)),
+          ("shuffle", (False,)), ("shuffle_choices", (False,)),
+          ("aggregation", ("mean",)), ("force_redownload", (False,)), ("query_template", ("",)),
+          ("review_timeout", ()))),
+)  # fmt: skip
