@@ -48,7 +48,7 @@ ONLY = {
 LATE = {"requests", "certifi", "ssl", "PIL", "yaml"}
 """Slow to import, so never at the top of a module."""
 
-SPEAKERS = {"cli.main", "__main__"}
+SPEAKERS = {"cli.main", "cli.data_commands", "__main__"}
 """May print, read `sys.argv` and exit."""
 
 PACKAGE = ROOT / "mmscore"

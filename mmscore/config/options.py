@@ -17,6 +17,7 @@ from mmscore.config.kinds import (
     CONFIGURATION,
     DATASETS,
     FILTERS,
+    FOLDERS,
     IDS,
     LIMIT,
     MAPPING,
@@ -113,6 +114,9 @@ DATA_SETS = (
            more="`K/N`: the Kth of N contiguous parts; `auto`, `auto/N`: as the engine says"),
     Option("media_root", PATH, "where relative media paths start", "--media-root", DATA,
            metavar="DIR", effect="data"),
+    Option("allow_path", FOLDERS, "media may lie there too (repeat)", "--allow-path", DATA,
+           effect="data", stored=False, common=False,
+           more="further folders whose media the data may name, however a path leads there"),
     Option("max_image_bytes", SIZE, "shrink to this base64 size: 5MB", "--max-image-bytes", DATA,
            more="largest image in bytes of its base64 form"),
     Option("dataset_args.*.max_image_bytes", SIZE, "the same for one benchmark"),
@@ -237,6 +241,7 @@ REPLIES = (
     Option("", TEXT, "id, sample_id, index, qid", "--id-column", "score", metavar="NAME"),
     Option("", TEXT, "reply, prediction, response ...", "--reply-column", "score", metavar="NAME"),
     Option("", SWITCH, "not every sample has a reply", "--partial", "score"),
+    Option("", PATH, "the run's own benchmark, a .py file", "--benchmark", "score", metavar="FILE"),
 )  # fmt: skip
 
 FOLDER = (
@@ -245,6 +250,7 @@ FOLDER = (
            words={"score": "the folder to write (outputs/<time>-<name>)"},
            more="this run's own folder; one that holds this very run is gone on with"),
     Option("", PATH, "the merged run's folder", "--out", "merge", metavar="DIR", required=True),
+    Option("", PATH, "the folder to write to; the run's own", "--out", "report", metavar="DIR"),
     Option("", SWITCH, "also where shards are missing", "--partial", "merge"),
     Option("", PATH, "keep the data and the run here", "--out", "demo", metavar="DIR"),
     Option("fresh", SWITCH, "refuse a folder that holds a run already", "--fresh", RUN,

@@ -56,6 +56,7 @@ class TaskConfig:
     shard: str | None = None
     fresh: bool = False
     media_root: str | None = None
+    allow_path: list[str] = field(default_factory=list)
     max_image_bytes: int | str | None = None
     min_side: int | None = None
     max_pixels: int | None = None

@@ -180,6 +180,7 @@ def look(
         prompt_template=args.get("prompt_template"),
         system=args.get("system_prompt"),
         media_root=Path(task.media_root) if task.media_root else None,
+        allow_paths=tuple(Path(folder).expanduser() for folder in task.allow_path if folder),
         extra=extra_options(benchmark, args),
         most=wanted.most,
         on_row=on_row,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmscore.report.boxes import Style, box, clean, pad, plain, width
+from mmscore.report.boxes import Style, clean, cut, fitted_box, pad, plain, width, wrapped
 from mmscore.report.labels import metric_labels, number, percent, seconds, span
 from mmscore.report.repeats import Repeats
 from mmscore.report.statistics import deviation, mean
@@ -16,6 +16,8 @@ _METRICS_SHOWN = 3
 _REASONS_SHOWN = 3
 _REASON_WIDTH = 160
 _WAITED_SHOWN = 1.0
+_BREAKDOWN_WIDTH = 32
+"""Columns of a breakdown besides its names."""
 
 
 def render(report: Report, style: Style = Style()) -> str:  # noqa: B008 - frozen
@@ -45,10 +47,17 @@ def table(reports: Sequence[Report], style: Style = Style()) -> str:  # noqa: B0
             line.append(row.category if known else "-")
         line.append(span(row.low, row.high))
         cells.append([clean(cell) for cell in line])
-    if style.boxes:
-        return box(head, cells, right=frozenset({"Num"}))
-    # Before the widths are taken: an arrow that goes would leave a gap.
-    return plain(box(head, [[plain(cell) for cell in row] for row in cells], frozenset({"Num"})))
+    if not style.boxes:  # before the widths are taken: an arrow that goes would leave a gap
+        cells = [[plain(cell) for cell in row] for row in cells]
+    drawn = fitted_box(
+        head,
+        cells,
+        frozenset({"Num"}),
+        style.columns,
+        titled=[("Model", "Dataset"), ("Metric",)],
+        dropped=["Category", "95% CI", "Dataset"],
+    )
+    return drawn if style.boxes else plain(drawn)
 
 
 def _table_rows(report: Report) -> Iterator[Row]:
@@ -69,9 +78,14 @@ def _below(report: Report, style: Style) -> list[str]:
     size = max((width(name) for name, _ in pairs), default=0) + 2
     lines = [""]
     for name, text in pairs:
-        warning = name == "Warning"
-        line = pad(name, size) + text if name else text and " " * size + text
-        lines.append(f"\x1b[33m{line}\x1b[0m" if warning and style.color else line)
+        told = wrapped(text, style.columns, size)
+        if not text:
+            told = [pad(name, size)] if name else [""]
+        else:
+            heads = [pad(name, size), *[" " * size] * (len(told) - 1)]
+            told = [head + part for head, part in zip(heads, told, strict=True)]
+        warning = name == "Warning" and style.color
+        lines += [f"\x1b[33m{line}\x1b[0m" if warning else line for line in told]
     lines += _breakdowns(report, style)
     return lines if style.boxes else [plain(line) for line in lines]
 
@@ -246,14 +260,16 @@ def _breakdowns(report: Report, style: Style) -> Iterator[str]:
     parts = [(name, [r for r in rows if r.metric == report.primary]) for name, rows in every]
     size = max((width(clean(r.name)) for _, rows in parts for r in rows[:_VALUES_SHOWN]), default=0)
     size = max(size, *(width(name) + 1 for name, _ in parts), 0)
+    if style.columns:
+        size = min(size, max(8, style.columns - _BREAKDOWN_WIDTH))
     for name, rows in parts:
         if not rows:
             continue
-        head = f"{pad(f'By {clean(name)}', size + 2)}   Num   Score   95% CI"
+        head = f"{pad(cut(f'By {clean(name)}', size + 2), size + 2)}   Num   Score   95% CI"
         yield ""
         yield f"\x1b[1m{head}\x1b[0m" if style.color else head
         for row in rows[:_VALUES_SHOWN]:
             cells = f"{row.num:>6}  {pad(percent(row.shown), 6, right=True)}   "
-            yield f"  {pad(clean(row.name), size)}{cells}{span(row.low, row.high)}"
+            yield f"  {pad(cut(clean(row.name), size), size)}{cells}{span(row.low, row.high)}"
         if len(rows) > _VALUES_SHOWN:
             yield f"  … {len(rows) - _VALUES_SHOWN} more in report.json"

@@ -10,8 +10,8 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 
-RESERVED = 32
-"""Descriptors left for what else a run opens: its files, helpers, downloads."""
+RESERVED = 64
+"""Descriptors left for what else a run opens: its files, helpers, and ranges read ahead."""
 
 
 def workers_within_limit(wanted: int, each: int, notice: Callable[[str], None]) -> int:

@@ -5,7 +5,7 @@ Questions, replies and reasoning stay on the disk; `Line.at` says where.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from sys import intern
@@ -143,7 +143,10 @@ def labels_of(value: object) -> list[str]:
 
 
 def read_lines(
-    predictions: RecordReader[Prediction], scores: RecordReader[Score], groups: Sequence[str]
+    predictions: RecordReader[Prediction],
+    scores: RecordReader[Score],
+    groups: Sequence[str],
+    damaged: Callable[[str], None] | None = None,
 ) -> tuple[Line, ...]:
     """The lines of a run in the order of the data set, whatever order the samples ended in.
 
@@ -154,16 +157,17 @@ def read_lines(
         predictions: Its `predictions.jsonl`.
         scores: Its `scores.jsonl`.
         groups: The metadata keys that the samples are grouped by.
+        damaged: Who hears of a damaged score, which is passed over; None stops on it.
 
     Raises:
-        DataError: A line is damaged, or a score is not a finite number.
+        DataError: A line is damaged.
     """
     shared = _Shared()
     samples: dict[int, dict[str, Line]] = {}  # repeat -> id -> line: a key a sample costs more
     for at, prediction in predictions.placed() if predictions.path.exists() else ():
         line = _line(prediction, at, groups, shared)
         samples.setdefault(line.repeat, {})[line.id] = line
-    for at, score in scores.placed() if scores.path.exists() else ():
+    for at, score in scores.placed(damaged) if scores.path.exists() else ():
         found = samples.get(score.repeat, {}).get(score.id)
         if found is not None and not found.failed:
             found.score = _score(score, at, shared)

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.runs import lines, sample, write_run
 
 from mmscore.errors import DataError, StorageError
 from mmscore.report import WRITERS, PageImages, Report, build, load, write
-from mmscore.report.boxes import Style, clean, style_of, width
+from mmscore.report.boxes import Style, clean, cut, style_of, width
 from mmscore.report.files import to_dict
 from mmscore.report.labels import metric_labels, percent, seconds
 from mmscore.report.terminal import render, table
@@ -349,13 +351,15 @@ class FakeStream:
 @pytest.mark.parametrize(
     ("encoding", "tty", "environ", "expected"),
     [
-        ("utf-8", True, {}, Style(color=True, boxes=True)),
-        ("utf-8", True, {"NO_COLOR": "1"}, Style(color=False, boxes=True)),
-        ("utf-8", True, {"TERM": "dumb"}, Style(color=False, boxes=True)),
-        ("utf-8", False, {}, Style(color=False, boxes=True)),
-        ("ascii", False, {}, Style(color=False, boxes=False)),
-        ("cp1252", True, {}, Style(color=True, boxes=False)),
-        (None, False, {}, Style(color=False, boxes=False)),
+        ("utf-8", True, {}, Style(color=True, boxes=True, columns=80)),
+        ("utf-8", True, {"NO_COLOR": "1"}, Style(color=False, boxes=True, columns=80)),
+        ("utf-8", True, {"TERM": "dumb"}, Style(color=False, boxes=True, columns=80)),
+        ("utf-8", False, {}, Style(color=False, boxes=True, columns=80)),
+        ("ascii", False, {}, Style(color=False, boxes=False, columns=80)),
+        ("cp1252", True, {}, Style(color=True, boxes=False, columns=80)),
+        (None, False, {}, Style(color=False, boxes=False, columns=80)),
+        ("utf-8", False, {"COLUMNS": "60"}, Style(color=False, boxes=True, columns=60)),
+        ("utf-8", False, {"COLUMNS": "wide"}, Style(color=False, boxes=True, columns=80)),
     ],
 )
 def test_style_follows_the_output(
@@ -447,3 +451,31 @@ def test_questions_on_one_image_have_an_interval_that_knows(tmp_path: Path) -> N
     assert "the samples show 8 images" in render(report)
     own = report_of(tmp_path / "own", [sample(n, 1.0, media=shows(n)) for n in range(9)])
     assert own.main.clustered is None, "each shows an image of its own"
+
+
+@pytest.mark.parametrize(
+    ("columns", "there", "gone"),
+    [
+        (0, ["Model", "Category", "95% CI"], []),
+        (80, ["m · SLAKE", "Category", "95% CI"], ["Model"]),
+        (60, ["m · SLAKE · Accuracy ↑", "95% CI"], ["Model", "Metric "]),
+        (40, ["Subset", "Score"], ["Category", "95% CI  "]),
+    ],
+)
+def test_a_table_fits_its_columns(
+    tmp_path: Path, columns: int, there: list[str], gone: list[str]
+) -> None:
+    wide = [sample(n, 1.0, subset="zh_open", metadata={"modality": "词" * 40}) for n in range(3)]
+    report = report_of(tmp_path, mixed(3, 1) + wide)
+    text = render(report, Style(columns=columns))
+    for word in there:
+        assert word in text
+    for word in gone:
+        assert word not in text.split("\n\n")[0]
+    if columns:
+        assert max(map(width, text.split("\n"))) <= columns
+
+
+@given(st.text(max_size=60), st.integers(1, 40))
+def test_what_is_cut_fits(text: str, size: int) -> None:
+    assert width(cut(text, size)) <= max(size, 1)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mmscore.config.judge import JudgeConfig
+from mmscore.config.secrets import without_secret_options
 from mmscore.error_text import without_secrets
 from mmscore.errors import EndpointError
 from mmscore.model.request import rendered
@@ -265,17 +266,26 @@ def panel_of(
     if not config.asks:
         return None
     judges = [judge_of(model, ask=file is not None) for model in config.models]
-    return JudgePanel(config, metrics, judges, read_judgements(folder), file, notice, concurrency)
+    return JudgePanel(
+        config, metrics, judges, read_judgements(folder, notice), file, notice, concurrency
+    )
 
 
-def read_judgements(folder: Path) -> LastRecords[Judgement] | None:
+def read_judgements(
+    folder: Path, notice: Callable[[str], None] = lambda _: None
+) -> LastRecords[Judgement] | None:
     """What judges said in a run, the last word of each; None where none was asked. Close it.
 
-    Raises:
-        DataError: The file is damaged.
+    Args:
+        folder: The run's folder.
+        notice: Who hears of a damaged line, which is passed over: a verdict can be asked for again.
     """
     path = folder / JUDGEMENTS
-    return LastRecords(path, Judgement) if path.exists() else None
+    if not path.exists():
+        return None
+    return LastRecords(
+        path, Judgement, damaged=lambda why: notice(f"{why}: that verdict is asked for again")
+    )
 
 
 def described(config: JudgeConfig) -> dict[str, Any]:
@@ -288,9 +298,7 @@ def described(config: JudgeConfig) -> dict[str, Any]:
                 "model_id": model.model_id,
                 "judge_id": model.judge_id,
                 **({"api_url": without_secrets(model.api_url)} if model.api_url else {}),
-                # The name of a variable is no secret, and lets the run go on.
-                **({"api_key": model.api_key} if (model.api_key or "").startswith("$") else {}),
-                "generation_config": dict(model.generation_config),
+                "generation_config": without_secret_options(model.generation_config),
                 **({"eval_type": model.eval_type} if model.eval_type else {}),
             }
             for model in config.models
