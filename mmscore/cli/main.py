@@ -177,14 +177,22 @@ def _show_table(folders: Sequence[Path]) -> None:
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
     from mmscore.cli.progress import events_of
-    from mmscore.model.endpoint import attacher
+    from mmscore.model.endpoint import media_encoder
     from mmscore.plan.first_request import first_requests
     from mmscore.plan.plan import plans
 
     found = []
     with process.own_code(sys.stderr):
         drawn = [
-            (plan, {sample.subset: body for sample, body in first_requests(plan, attacher(task))})
+            (
+                plan,
+                {
+                    sample.subset: body
+                    for sample, body in first_requests(
+                        plan, media_encoder(task, data_host=plan.files.host)
+                    )
+                },
+            )
             for plan in plans(task, events_of("auto", sys.stderr))
         ]
     for plan, first in drawn:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
-from mmscore.config.options import EVAL_TYPES, STRATEGIES
+from mmscore.config.options import EVAL_TYPES
+from mmscore.config.refused import STRATEGIES
 from mmscore.error_text import listed, nearest_hint, shown, what
 from mmscore.errors import ConfigError
 

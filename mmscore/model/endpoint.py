@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mmscore.config.evalscope import sent_options
 from mmscore.config.options import DEFAULT_WAIT_READY
 from mmscore.config.task import DEFAULT_RETRIES, DEFAULT_TIMEOUT, TaskConfig, resolve_secret
 from mmscore.dataset.hub.cache import Cache
@@ -53,7 +54,7 @@ def _url(task: TaskConfig) -> str | None:
 
 def provider_for(task: TaskConfig) -> Provider:
     """What kind of service a task asks; needs no endpoint."""
-    return provider_of(task.eval_type, _url(task) or "")
+    return provider_of(task.provider or task.eval_type, _url(task) or "")
 
 
 def requests_of(task: TaskConfig, media: MediaEncoder) -> RequestMaker:
@@ -75,7 +76,8 @@ def _retries(options: Mapping[str, Any]) -> int:
 
 def body_options(task: TaskConfig) -> dict[str, Any]:
     """The generation options as they go into the request body."""
-    return provider_for(task).options(task.generation_config, streams(task))
+    options = sent_options(task.generation_config, task.eval_type)
+    return provider_for(task).options(options, streams(task))
 
 
 def limits(task: TaskConfig) -> ImageLimits:
@@ -88,9 +90,21 @@ def limits(task: TaskConfig) -> ImageLimits:
     )
 
 
-def attacher(task: TaskConfig, notice: Callable[[str], None] = lambda _: None) -> MediaEncoder:
-    """What turns a task's media into what is sent; `notice` hears of waits for what is fetched."""
-    links = Links(Cache(notice=notice), None if task.offline else Web(notice))
+def media_encoder(
+    task: TaskConfig,
+    notice: Callable[[str], None] = lambda _: None,
+    *,
+    data_host: str | None = None,
+) -> MediaEncoder:
+    """What turns a task's media into what is sent.
+
+    Args:
+        task: The task.
+        notice: Hears of waits for what is fetched or decoded.
+        data_host: The host that the records came from; None for the user's own files.
+    """
+    web = None if task.offline else Web(notice)
+    links = Links(Cache(notice=notice), web, data_host=data_host)
     return MediaEncoder(
         limits(task),
         audio_as_uri=provider_for(task).sounds_as_uri,

@@ -21,7 +21,7 @@ from mmscore.error_text import printable, shown
 from mmscore.errors import DataError, EndpointError, Exit
 from mmscore.model.attachments import MediaEncoder
 from mmscore.model.client import Client
-from mmscore.model.endpoint import attacher, requests_of, service
+from mmscore.model.endpoint import media_encoder, requests_of, service
 from mmscore.plan.benchmark_options import chosen
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.first_request import first_requests, request_lines
@@ -166,7 +166,7 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
     found.requests = sum(plan.planned.values()) - _standing(plan)
     _data_problems(found, plan.survey)
     _contents(found, plan)
-    media = attacher(task, events.notice)
+    media = media_encoder(task, events.notice, data_host=plan.files.host)
     with closing(plan.files):
         plan.files.expect(plan.sources())
         _media(found, plan, media)
@@ -226,10 +226,10 @@ def _endpoint_given(task: TaskConfig) -> bool:
     return bool(given and task.model)
 
 
-def _ask_one(found: Findings, plan: Plan, attacher: MediaEncoder) -> None:
+def _ask_one(found: Findings, plan: Plan, media: MediaEncoder) -> None:
     """Send the first question whose media can be sent."""
     with closing(Client(service(plan.task))) as client:
-        requests = requests_of(plan.task, attacher)
+        requests = requests_of(plan.task, media)
         for sample in plan.samples():
             try:
                 request, _ = requests.make(sample.messages)

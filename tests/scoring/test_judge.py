@@ -561,7 +561,7 @@ WRONG_CONFIGS: list[tuple[Any, list[str]]] = [
     ({"contract": {"score_type": "stars"}}, ["score_type", "`stars`"]),
     ({"contract": {"score_mapping": {"A": "one"}}}, ["score_mapping", "`A`"]),
     ({"contract": {"score_mapping": {"A": 5}}}, ["from 0 to 1", "fractions"]),
-    ({"contract": {"score_mapping": {"A": float("nan")}}}, ["from 0 to 1"]),
+    ({"contract": {"score_mapping": {"A": float("nan")}}}, ["a finite number"]),
     ({"contract": {"score_mapping": ["A"]}}, ["a list"]),
     ({"contract": {"rubric": "x"}}, ["`rubric`"]),
     ("llm", ["`judge` is a string"]),

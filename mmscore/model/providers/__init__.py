@@ -13,7 +13,7 @@ from mmscore.model.providers.openai import DASHSCOPE, OPENAI
 from mmscore.model.providers.responses import RESPONSES
 
 PROVIDERS: tuple[Provider, ...] = (OPENAI, RESPONSES, ANTHROPIC)
-"""By what a task calls them, `eval_type`."""
+"""Those that a task can name."""
 
 _BY_HOST = (("dashscope", DASHSCOPE),)
 """Dialects of the first one, told by the host's name."""
@@ -26,12 +26,15 @@ _OTHER_FORMS = {
 """Replies of interfaces that are not asked, by fields that they have."""
 
 
-def provider_of(eval_type: str | None, api_url: str) -> Provider:
+def provider_of(name: str | None, api_url: str) -> Provider:
     """The kind of service that a task names, or that its address belongs to.
 
-    The task's own words are checked before: others of them mean the first one.
+    Args:
+        name: Its own name or EvalScope's `eval_type`; whatever else a task may say there means
+            the first kind.
+        api_url: Its address.
     """
-    provider = next((one for one in PROVIDERS if one.eval_type == eval_type), OPENAI)
+    provider = next((one for one in PROVIDERS if name in (one.name, one.eval_type)), OPENAI)
     host = (urlsplit(api_url).hostname or "").lower()
     if provider is OPENAI:
         return next((dialect for part, dialect in _BY_HOST if part in host), OPENAI)
@@ -42,7 +45,7 @@ def other_form(data: Mapping[str, Any], provider: Provider) -> ReplyError | None
     """The error of a reply in the form of another provider; None where it has none of them."""
     for one in PROVIDERS:
         if one.name != provider.name and one.is_reply(data):
-            return _other(one.title, f"give --eval-type {one.eval_type}", data)
+            return _other(one.title, f"give {one.flag}", data)
     for title, names in _OTHER_FORMS.items():
         if all(name in data for name in names):
             return _other(title, "give the URL of its OpenAI-compatible route", data)

@@ -188,7 +188,7 @@ ANTHROPIC = Provider(
     is_reply=_is_reply,
     key_variables=("ANTHROPIC_API_KEY",),
     other_routes={
-        "/chat/completions": "leave out --eval-type, or give the URL up to /v1",
-        "/responses": "give --eval-type openai_responses_api, or the URL up to /v1",
+        "/chat/completions": "leave out --provider, or give the URL up to /v1",
+        "/responses": "give --provider responses, or the URL up to /v1",
     },
 )

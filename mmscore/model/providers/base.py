@@ -48,7 +48,7 @@ class Provider:
         name: What it is called.
         title: What its interface is called, in words for errors.
         route: The end of its URLs.
-        eval_type: What a task calls it.
+        eval_type: What EvalScope calls it.
         headers: The headers it wants, with a key or without.
         options: Generation options by OpenAI's names -> fields of a request's body.
         body: A request's body; raises MediaError for media that it cannot carry.
@@ -73,6 +73,11 @@ class Provider:
     sounds_as_uri: bool = False
     key_variables: tuple[str, ...] = ()
     other_routes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def flag(self) -> str:
+        """What a user types to ask it."""
+        return f"--provider {self.name}"
 
     def url(self, api_url: str) -> str:
         """The whole URL to ask, given a host, `.../v1` or the whole route.

@@ -209,8 +209,8 @@ def _is_reply(data: Mapping[str, Any]) -> bool:
 
 
 _OTHER_ROUTES = {
-    "/messages": "give --eval-type anthropic_api, or the URL up to /v1",
-    "/responses": "give --eval-type openai_responses_api, or the URL up to /v1",
+    "/messages": "give --provider anthropic, or the URL up to /v1",
+    "/responses": "give --provider responses, or the URL up to /v1",
     "/completions": "that route is of text completions, which take no images; give the URL up to "
     "/v1",
 }

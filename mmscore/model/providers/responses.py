@@ -162,7 +162,7 @@ RESPONSES = Provider(
     is_reply=_is_reply,
     key_variables=("OPENAI_API_KEY",),
     other_routes={
-        "/chat/completions": "leave out --eval-type, or give the URL up to /v1",
-        "/messages": "give --eval-type anthropic_api, or the URL up to /v1",
+        "/chat/completions": "leave out --provider, or give the URL up to /v1",
+        "/messages": "give --provider anthropic, or the URL up to /v1",
     },
 )
