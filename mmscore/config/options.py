@@ -85,6 +85,7 @@ ENDPOINT = (
     Option("eval_type", choice(*EVAL_TYPES, metavar="TYPE", hint=_ASKED),
            ", ".join(EVAL_TYPES[:3]), evalscope="eval_type"),
     Option("provider", choice(*PROVIDERS, metavar="NAME"), ", ".join(PROVIDERS), "--provider", RUN,
+           common=False,
            more="the interface that is spoken: `openai` (chat completions, which nearly all "
            "servers have), `responses` (OpenAI's Responses API), `anthropic` (its Messages API)"),
     Option("model_id", TEXT, "the model's name in reports, where it is another",
