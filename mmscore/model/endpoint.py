@@ -69,9 +69,21 @@ def limits(task: TaskConfig) -> ImageLimits:
     )
 
 
-def attacher(task: TaskConfig, notice: Callable[[str], None] = lambda _: None) -> MediaEncoder:
-    """What turns a task's media into what is sent; `notice` hears of waits for what is fetched."""
-    links = Links(Cache(notice=notice), None if task.offline else Web(notice))
+def media_encoder(
+    task: TaskConfig,
+    notice: Callable[[str], None] = lambda _: None,
+    *,
+    data_host: str | None = None,
+) -> MediaEncoder:
+    """What turns a task's media into what is sent.
+
+    Args:
+        task: The task.
+        notice: Hears of waits for what is fetched or decoded.
+        data_host: The host that the records came from; None for the user's own files.
+    """
+    web = None if task.offline else Web(notice)
+    links = Links(Cache(notice=notice), web, data_host=data_host)
     return MediaEncoder(
         limits(task),
         # DashScope takes sounds as data URIs only; the reference tells it by its address too.

@@ -21,7 +21,7 @@ from mmscore.error_text import printable, shown
 from mmscore.errors import DataError, EndpointError, Exit
 from mmscore.model.attachments import MediaEncoder
 from mmscore.model.client import Client
-from mmscore.model.endpoint import attacher, body_options, service
+from mmscore.model.endpoint import body_options, media_encoder, service
 from mmscore.model.request import build_request, media_of
 from mmscore.plan.benchmark_options import chosen
 from mmscore.plan.events import SILENT, Events
@@ -167,7 +167,7 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
     found.requests = sum(plan.planned.values()) - _standing(plan)
     _data_problems(found, plan.survey)
     _contents(found, plan)
-    media = attacher(task, events.notice)
+    media = media_encoder(task, events.notice, data_host=plan.files.host)
     with closing(plan.files):
         plan.files.expect(plan.sources())
         _media(found, plan, media)
@@ -227,16 +227,16 @@ def _endpoint_given(task: TaskConfig) -> bool:
     return bool(given and task.model)
 
 
-def _ask_one(found: Findings, plan: Plan, attacher: MediaEncoder) -> None:
+def _ask_one(found: Findings, plan: Plan, media: MediaEncoder) -> None:
     """Send the first question whose media can be sent."""
     with closing(Client(service(plan.task))) as client:
         for sample in plan.samples():
             try:
-                media = [attacher.attach(medium) for medium in media_of(sample.messages)]
+                attached = [media.attach(medium) for medium in media_of(sample.messages)]
             except DataError:
                 continue  # told already
             options = body_options(plan.task)
-            body = build_request(plan.task.model or "", sample.messages, media, options).body
+            body = build_request(plan.task.model or "", sample.messages, attached, options).body
             _test(found, plan, client, sample, body)
             return
     found.endpoint = "not asked: no question can be sent"

@@ -13,7 +13,7 @@ from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
 from mmscore.errors import BudgetError, ConfigError, DataError, StorageError
 from mmscore.model.client import Client
-from mmscore.model.endpoint import attacher, body_options, service
+from mmscore.model.endpoint import body_options, media_encoder, service
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.plan import Plan, plans
@@ -166,7 +166,7 @@ def _job(
     )
     if judges is not None:
         open_things.enter_context(closing(judges))
-    media = attacher(plan.task, events.notice)
+    media = media_encoder(plan.task, events.notice, data_host=plan.files.host)
 
     def drop_downloads() -> None:
         plan.files.close()
