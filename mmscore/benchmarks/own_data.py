@@ -17,7 +17,7 @@ from mmscore.benchmarks.base import Files, Options
 from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import is_media_column
 from mmscore.dataset.rows import READERS, read
-from mmscore.error_text import shown, text_of, what
+from mmscore.error_text import several_hint, shown, text_of, what
 from mmscore.errors import ConfigError, DataError
 from mmscore.types import Message, Sample
 
@@ -184,6 +184,7 @@ def _no_file(files: Files, subset: str, split: str) -> DataError:
     tried = ", ".join(f"`{name}`" for name in _candidates(subset, split))
     near = difflib.get_close_matches(subset, [PurePosixPath(name).stem for name in names], n=1)
     hint = f"did you mean --subset {near[0]}?" if near else "a file's path as --data always works"
+    hint = several_hint(subset) or hint
     return DataError(
         f"no file of subset `{subset}` in {files.name}, tried {tried}, "
         f"found {listed or 'no data file'}",

@@ -111,10 +111,22 @@ class _Keeper:
         return None if self._samples is None else tuple(self._samples)
 
 
-def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
-    """Yield the plan of each benchmark; all are checked before the first is asked."""
+def check_names(task: TaskConfig) -> None:
+    """Stop on a task that names no benchmark, or one that there is not; nothing is read yet.
+
+    Raises:
+        ConfigError: It names the nearest.
+    """
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
+    for name in task.datasets:
+        if not benchmarks.is_file(name):
+            benchmarks.find(name)
+
+
+def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
+    """Yield the plan of each benchmark; all are checked before the first is asked."""
+    check_names(task)
     for name in task.dataset_args.keys() - set(task.datasets):
         if not any(benchmarks.is_file(given) for given in task.datasets):
             benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
