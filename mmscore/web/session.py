@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -330,6 +329,8 @@ def _retry_after(value: str | None) -> float | None:
         return None
     if re.fullmatch(r"[0-9]{1,9}", value.strip(" ")):
         return float(value)
+    from email.utils import parsedate_to_datetime  # slow to import, and hardly ever needed
+
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, OverflowError, OSError):
