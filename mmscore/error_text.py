@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from mmscore.errors import DataError
@@ -11,14 +12,30 @@ SHOWN_CHARACTERS = 120
 """How much of a value an error or a report shows."""
 
 
+def printable(text: str) -> str:
+    """A text in which nothing steers a terminal: what is not printable is escaped.
+
+    Names of files, members, columns and hubs come from strangers; every message shows them so.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def shown(value: object) -> str:
     """A value as errors show it: one line, short, control characters escaped, between backticks."""
     text = value[: SHOWN_CHARACTERS + 1] if isinstance(value, str) else repr(value)
     cut = text[:SHOWN_CHARACTERS]
-    printable = "".join(
-        character if character.isprintable() else ascii(character)[1:-1] for character in cut
-    )
-    return f"`{printable}{'...' if len(text) > len(cut) else ''}`"
+    return f"`{printable(cut)}{'...' if len(text) > len(cut) else ''}`"
+
+
+_ADDRESS = re.compile(r"\s*<[^<>]* at 0x[0-9A-Fa-f]+>| at 0x[0-9A-Fa-f]+")
+
+
+def reason(error: BaseException) -> str:
+    """What a library's exception says, fit for a sentence: one short line, no object's address."""
+    words = _ADDRESS.sub("", str(error)).strip().rstrip(".") or type(error).__name__
+    return printable(" ".join(words.split())[:SHOWN_CHARACTERS])
 
 
 def what(value: object) -> str:
@@ -33,7 +50,7 @@ def what(value: object) -> str:
 
 def listed(names: Iterable[object], most: int = 8, mark: str = "`") -> str:
     """The first few names, each between marks, and how many more there are."""
-    every = [f"{mark}{name}{mark}" for name in names]
+    every = [f"{mark}{printable(str(name))}{mark}" for name in names]
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
 

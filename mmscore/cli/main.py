@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mmscore.cli import process
 from mmscore.cli.options import parse, parser
 from mmscore.cli.task_values import filters_of, judge_values, task_values
-from mmscore.errors import Exit, MmscoreError
+from mmscore.errors import ConfigError, Exit, MmscoreError
 
 if TYPE_CHECKING:
     from mmscore.benchmarks.base import Benchmark
@@ -109,6 +109,11 @@ def _version() -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    return _perform(_task(arguments), arguments)
+
+
+def _task(arguments: argparse.Namespace) -> TaskConfig:
+    """The task that the flags of `run` and `check` describe, with its file or earlier run."""
     from mmscore.config.task import TaskConfig, load_mapping
     from mmscore.run.task import as_task
 
@@ -116,8 +121,7 @@ def _run(arguments: argparse.Namespace) -> int:
     before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
         before = _resumed(Path(arguments.resume), before)
-    task = as_task(TaskConfig.from_dict(task_values(arguments, before)))
-    return _perform(task, arguments)
+    return as_task(TaskConfig.from_dict(task_values(arguments, before)))
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -371,19 +375,21 @@ def _cache(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from mmscore.config.task import TaskConfig
     from mmscore.plan.check import check
+    from mmscore.run.services import each_service
 
-    task = TaskConfig.from_dict(task_values(arguments, {}))
     events = _events(arguments.progress)
     code = Exit.COMPLETE
     facts = []
-    for name in arguments.benchmarks:
-        findings = check(task, name, events)
-        facts.append(findings.facts())
-        code = max(code, findings.exit_code)
-        if not arguments.json:
-            print(findings)
+    for task in each_service(_task(arguments)):
+        if not task.datasets:
+            raise ConfigError("no benchmark given", hint="name one, such as `mmscore check slake`")
+        for name in task.datasets:
+            findings = check(task, name, events)
+            facts.append(findings.facts())
+            code = max(code, findings.exit_code)
+            if not arguments.json:
+                print(findings)
     if arguments.json:
         print(json.dumps(facts, ensure_ascii=False, indent=2))
     return code

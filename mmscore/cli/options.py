@@ -133,6 +133,11 @@ def _data(command: argparse.ArgumentParser) -> None:
     data.add_argument("--data", metavar="PLACE", help="path, modelscope:ID, hf:ID or a URL")
     data.add_argument("--subset", action="append", metavar="NAME", help="only this one (repeat)")
     data.add_argument("--limit", type=_limit, metavar="N|SHARE", help="first samples of a subset")
+    data.add_argument("--sample", type=_limit, metavar="N|SHARE", help=argparse.SUPPRESS)
+    data.add_argument("--seed", type=int, metavar="S", help=argparse.SUPPRESS)
+    data.add_argument("--ids", metavar="FILE|A,B", help=argparse.SUPPRESS)
+    data.add_argument("--from", dest="from_run", metavar="RUN_DIR", help=argparse.SUPPRESS)
+    data.add_argument("--status", action="append", metavar="KIND", help=argparse.SUPPRESS)
     data.add_argument("--extra", action="append", metavar="KEY=VALUE", help=EXTRA_HELP)
     data.add_argument("--shard", metavar="K/N", help="the Kth of N parts; or auto")
     data.add_argument("--media-root", metavar="DIR", help="where relative media paths start")
@@ -260,17 +265,6 @@ def _cache(command: argparse.ArgumentParser) -> None:
     _output(command)
 
 
-def _check(command: argparse.ArgumentParser) -> None:
-    command.add_argument("benchmarks", nargs="+", metavar="BENCH", help="see `mmscore list`")
-    _endpoint(command)
-    _data(command)
-    _own_sets(command)
-    _output(command)
-    command.add_argument(
-        "--progress", choices=PROGRESS_FORMS, default="auto", metavar="FORM", help=FORMS_HELP
-    )
-
-
 def _info(command: argparse.ArgumentParser) -> None:
     command.add_argument("benchmark", metavar="BENCH")
     _data(command)
@@ -304,7 +298,7 @@ COMMANDS = {
         "look for all that would spoil a run, before the first question",
         "BENCH... [options]",
         "mmscore check slake --data SLAKE/ --model m --api-url http://127.0.0.1:8000/v1",
-        _check,
+        _run,
     ),
     "eval": (
         "as `run`, with EvalScope's flags",

@@ -26,6 +26,10 @@ _DIRECT = {
     "resume": "resume",
     "shard": "shard",
     "fresh": "fresh",
+    "sample": "sample",
+    "seed": "seed",
+    "from_run": "from_run",
+    "status": "from_status",
     "price": "price",
     "max_cost": "max_cost",
     "max_tokens_total": "max_tokens_total",
@@ -89,6 +93,8 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
         values["judge"] = judge
     if "filter" in given:
         given["filter"] = filters_of(arguments)
+    if "ids" in given:
+        values["ids"] = _ids(given["ids"])
     if "prompt_template" in given:
         given["prompt_template"] = _template(given["prompt_template"])
     extra = {key: given[flag] for flag, key in _EXTRA.items() if flag in given}
@@ -99,6 +105,20 @@ def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[s
         values["dataset_args"] = args
     said = {field: os.environ.get(variable) for field, variable in ENVIRONMENT.items()}
     return {**{field: value for field, value in said.items() if value}, **values}
+
+
+def _ids(text: str) -> list[str]:
+    """The ids that a flag gives: between commas, or one a line in a file."""
+    from pathlib import Path
+
+    path = Path(text).expanduser()
+    try:
+        if not path.is_file():
+            return [one.strip() for one in text.split(",") if one.strip()]
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the ids in `{text}`: {error}") from None
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _models(names: Sequence[str]) -> dict[str, Any]:

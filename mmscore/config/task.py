@@ -47,6 +47,11 @@ class TaskConfig:
         generation_config: Passed into the request body as it is, except `CLIENT_OPTIONS`.
         judge: A model that scores replies, as `JudgeConfig` reads it. Its keys are never written.
         limit: Samples per subset: a number, or a share as a float below 1.
+        sample: Samples drawn from each subset instead: a number, or a share as a float below 1.
+        seed: What `sample` draws by; the same everywhere for the same number.
+        ids: Only the samples of these ids; in a string they stand between commas.
+        from_run: A run whose samples are asked again, those that `from_status` names.
+        from_status: `wrong`, `failed`, `truncated`, `unjudged` or another status.
         eval_batch_size: Requests in flight.
         repeats: How often each sample is asked.
         timeout: Seconds until one request must be answered.
@@ -84,7 +89,6 @@ class TaskConfig:
         rerun_review: Score kept replies anew.
         no_timestamp: Write into `work_dir` itself.
         ignore_errors: A sample that fails never ends a run, so this says nothing new.
-        seed: Nothing is drawn at random, so this says nothing; `generation_config.seed` is sent.
         collect_perf: Times and tokens are always kept.
     """
 
@@ -97,6 +101,10 @@ class TaskConfig:
     generation_config: dict[str, Any] = field(default_factory=dict)
     judge: dict[str, Any] | None = field(default=None, repr=False)
     limit: int | float | None = None
+    sample: int | float | None = None
+    ids: list[str] | None = None
+    from_run: str | None = None
+    from_status: list[str] = field(default_factory=lambda: ["wrong", "failed"])
     eval_batch_size: int = DEFAULT_CONCURRENCY
     repeats: int = 1
     timeout: float | None = None
@@ -154,6 +162,7 @@ class TaskConfig:
         if isinstance(self.datasets, str):
             self.datasets = [self.datasets]
         self.limit = check_limit(self.limit)
+        self._check_choice()
         for name in ("eval_batch_size", "repeats"):
             _check_count(name, getattr(self, name), 1)
         for name in ("min_side", "max_pixels"):
@@ -178,6 +187,20 @@ class TaskConfig:
         if self.judge is not None:
             JudgeConfig.from_dict(self.judge)
         self._check_evalscope()
+
+    def _check_choice(self) -> None:
+        """Check what says which samples are asked, beside the limit."""
+        self.sample = check_limit(self.sample, "sample")
+        if self.seed is not None:
+            _check_count("seed", self.seed, 0)
+        if isinstance(self.ids, str):
+            self.ids = [one.strip() for one in self.ids.split(",") if one.strip()]
+        if isinstance(self.from_status, str):
+            self.from_status = [self.from_status]
+        if self.ids is not None and not (self.ids and all(isinstance(i, str) for i in self.ids)):
+            raise ConfigError("`ids` holds no ids, expected one or more texts")
+        if self.ids is not None and self.from_run is not None:
+            raise ConfigError("`ids` and `from_run` are both given", hint="leave one of them out")
 
     def _check_services(self) -> None:
         if not isinstance(self.services, list):
@@ -300,8 +323,8 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def check_limit(limit: object) -> int | float | None:
-    """`limit` as the reference reads it: a whole number counts samples, a float below 1 is a share.
+def check_limit(limit: object, name: str = "limit") -> int | float | None:
+    """`limit`, or `sample`, as the reference reads it: a number counts, a float below 1 is a share.
 
     Raises:
         ConfigError: It is neither.
@@ -314,7 +337,7 @@ def check_limit(limit: object) -> int | float | None:
         if limit >= 1.0 and limit.is_integer():
             return int(limit)
     raise ConfigError(
-        f"`limit` is {limit!r}, expected a number of samples per subset, or a share of them "
+        f"`{name}` is {limit!r}, expected a number of samples per subset, or a share of them "
         "between 0 and 1"
     )
 

@@ -11,7 +11,7 @@ from mmscore.dataset.hub.cache import Cache
 from mmscore.dataset.hub.linked_images import Links
 from mmscore.dataset.media.image import ImageLimits
 from mmscore.errors import ConfigError
-from mmscore.model.attachments import Attacher
+from mmscore.model.attachments import MediaEncoder
 from mmscore.model.client import Service, completions_url, request_options
 from mmscore.web.session import Web
 
@@ -67,13 +67,14 @@ def limits(task: TaskConfig) -> ImageLimits:
     )
 
 
-def attacher(task: TaskConfig, notice: Callable[[str], None] = lambda _: None) -> Attacher:
+def attacher(task: TaskConfig, notice: Callable[[str], None] = lambda _: None) -> MediaEncoder:
     """What turns a task's media into what is sent; `notice` hears of waits for what is fetched."""
     links = Links(Cache(notice=notice), None if task.offline else Web(notice))
-    return Attacher(
+    return MediaEncoder(
         limits(task),
         # DashScope takes sounds as data URIs only; the reference tells it by its address too.
         audio_as_uri="dashscope" in (task.api_url or "").lower(),
         links=links,
         inline=task.inline_urls,
+        notice=notice,
     )

@@ -9,19 +9,16 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from pathlib import Path
 from typing import Any
 
-from mmscore.benchmarks.base import Benchmark
+from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
-from mmscore.dataset.media.image import CheckedImage, base64_length, check_image
-from mmscore.dataset.zip_archive import ArchiveMember
 from mmscore.error_text import shown
-from mmscore.errors import DataError, Exit
-from mmscore.model.attachments import Attacher
+from mmscore.errors import DataError, EndpointError, Exit
+from mmscore.model.attachments import MediaEncoder
 from mmscore.model.client import Client
 from mmscore.model.endpoint import attacher, body_options, service
 from mmscore.model.request import build_request, media_of
@@ -35,17 +32,12 @@ from mmscore.plan.inventory import (
     of_samples,
     slips,
 )
+from mmscore.plan.media_check import check_media
 from mmscore.plan.plan import Plan, look
 from mmscore.plan.survey import Survey
-from mmscore.types import SCORED, Media, Sample
-
-SMALL_SIDE = 28
-"""Below this many pixels a side, some servers refuse an image or fail on it."""
-
-LARGE_BASE64 = 10_000_000
-"""Above this many characters, some endpoints refuse an image."""
-
-SENT_AS_THEY_ARE = frozenset({"image/jpeg", "image/png", "image/apng"})
+from mmscore.scoring.judge.ask import judge_of, probe, prompt_of
+from mmscore.store.run_folder import load
+from mmscore.types import SCORED, Sample, Usage
 
 _SHOWN = 10
 
@@ -68,6 +60,11 @@ class Findings:
         request: Id and body of the first request, media shortened.
         endpoint: What the test request came to; None where no endpoint was given.
         endpoint_failed: Whether it failed.
+        judge: What the judges' probes came to; None where no judge is asked.
+        requests: Requests that a run would still send; replies that stand are not asked again.
+        tokens: Prompt and completion tokens that it would take, as the test request's usage tells
+            them; None where no usage is known.
+        cost: What they would cost; None without a price.
         problems: What keeps a run from starting clean.
         notes: What is odd and may be meant.
     """
@@ -85,6 +82,10 @@ class Findings:
     request: tuple[str, dict[str, Any]] | None = None
     endpoint: str | None = None
     endpoint_failed: bool = False
+    judge: str | None = None
+    requests: int = 0
+    tokens: tuple[int, int] | None = None
+    cost: float | None = None
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -131,10 +132,19 @@ class Findings:
             lines = "\n            ".join(request_lines(body))
             yield f"  request   {name}\n            {lines}"
         yield f"  endpoint  {self.endpoint or 'not asked: give --api-url and --model'}"
+        if self.judge is not None:
+            yield f"  judge     {self.judge}"
+        yield f"  a run     {self._size()}"
         yield from (f"  note: {note}" for note in self.notes)
         yield from (f"  problem: {problem}" for problem in self.problems)
         count = len(self.problems)
         yield f"{count} problem{'s' * (count > 1)}" if count else "a run would start clean"
+
+    def _size(self) -> str:
+        text = f"{self.requests:,} requests"
+        if self.tokens is not None:
+            text += f", about {self.tokens[0]:,} tokens in and {self.tokens[1]:,} out"
+        return text if self.cost is None else f"{text}, cost about {self.cost:,.4g}"
 
 
 def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
@@ -153,16 +163,18 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
     rows = RowCounter(chosen(name, task.dataset_args)[0])
     plan = look(task, name, events, on_row=rows.take)
     found = Findings(name, plan.files.name, plan.planned, rows.files)
+    found.requests = sum(plan.planned.values()) - _standing(plan)
     _data_problems(found, plan.survey)
     _contents(found, plan)
     media = attacher(task, events.notice)
     with closing(plan.files):
         plan.files.expect(plan.sources())
-        _decode_all(found, plan, media)
+        _media(found, plan, media)
         first = next(first_requests(plan, media), None)
         found.request = (first[0].id, first[1]) if first else None
         if _endpoint_given(task):
             _ask_one(found, plan, media)
+    _judges(found, plan)
     return found
 
 
@@ -192,98 +204,13 @@ def _contents(found: Findings, plan: Plan) -> None:
     found.notes += held.notes()
 
 
-@dataclass(slots=True)
-class _Oddities:
-    """Images that are sent all the same, and may not be what an endpoint takes."""
-
-    small: list[str] = field(default_factory=list)
-    heavy: list[str] = field(default_factory=list)
-    encoded: Counter[str] = field(default_factory=Counter)
-
-    def add(self, image: CheckedImage, length: int, name: str) -> None:
-        """Take an image in."""
-        if min(image.width, image.height) < SMALL_SIDE:
-            self.small.append(f"{name} ({image.width}x{image.height})")
-        if base64_length(length) > LARGE_BASE64:
-            self.heavy.append(name)
-        if image.mime not in SENT_AS_THEY_ARE:
-            self.encoded[image.mime] += 1
-
-    def notes(self) -> Iterator[str]:
-        """A sentence for each kind."""
-        if self.small:
-            yield (
-                f"{len(self.small)} images have a side under {SMALL_SIDE} pixels, which some "
-                f"servers refuse (--min-side {SMALL_SIDE} enlarges them): {_listed(self.small)}"
-            )
-        if self.heavy:
-            yield (
-                f"{len(self.heavy)} images are longer than {LARGE_BASE64 // 10**6} MB in base64, "
-                f"which some endpoints refuse (--max-image-bytes shrinks them): "
-                f"{_listed(self.heavy)}"
-            )
-        for mime, count in self.encoded.most_common():
-            yield f"{count} images are {mime} and are sent as JPEG or PNG"
-
-
-def _decode_all(found: Findings, plan: Plan, media: Attacher) -> None:
-    shows: dict[Media, list[str]] = {}
-    left_to_endpoint = 0
-    for sample in plan.samples():
-        for medium in media_of(sample.messages):
-            if medium.source is None and medium.kind != "audio" and not plan.task.inline_urls:
-                left_to_endpoint += 1
-            elif medium.source is None or medium.source.name not in plan.survey.missing:
-                shows.setdefault(medium, []).append(sample.id)
-    if left_to_endpoint:
-        found.notes.append(
-            f"{left_to_endpoint} media are at URLs, which the endpoint must fetch itself "
-            "(--inline-urls sends their bytes)"
-        )
-    oddities = _Oddities()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for medium, seen in zip(shows, pool.map(partial(_decode, media), shows), strict=True):
-            name = _short(medium)
-            if isinstance(seen, str):
-                found.problems.append(f"{seen}; shown by {of_samples(shows[medium])}")
-                continue
-            length, image = seen
-            found.media_bytes += length
-            found.media[image.mime if image else medium.kind] += 1
-            if image is not None:
-                _note_size(found, image, name)
-                oddities.add(image, length, name)
-                found.notes += [f"{name}: {note}" for note in image.notes]
-    found.notes += oddities.notes()
-
-
-def _short(medium: Media) -> str:
-    """A medium in a list of many: without the archive, which is the same for all."""
-    source = medium.source
-    if isinstance(source, ArchiveMember):
-        return source.member
-    return source.name if source is not None else medium.url or ""
-
-
-def _decode(media: Attacher, medium: Media) -> tuple[int, CheckedImage | None] | str:
-    """Length and facts of a medium, or the sentence that says what is wrong with it."""
-    try:
-        if medium.source is None:
-            return media.attach(medium).sent.bytes or 0, None
-        data = medium.source.read()
-        if medium.kind == "image":
-            return len(data), check_image(data, name=medium.source.name)
-    except DataError as error:
-        return error.message
-    return (len(data), None) if data else f"`{medium.source.name}` is empty"
-
-
-def _note_size(found: Findings, image: CheckedImage, name: str) -> None:
-    size = (image.width, image.height, name)
-    if found.smallest is None or min(size[:2]) < min(found.smallest[:2]):
-        found.smallest = size
-    if found.largest is None or size[0] * size[1] > found.largest[0] * found.largest[1]:
-        found.largest = size
+def _media(found: Findings, plan: Plan, media: MediaEncoder) -> None:
+    """Every medium, decoded whole."""
+    seen = check_media(plan, media)
+    found.media, found.media_bytes = seen.types, seen.bytes
+    found.smallest, found.largest = seen.smallest, seen.largest
+    found.problems += seen.problems
+    found.notes += seen.notes
 
 
 def _endpoint_given(task: TaskConfig) -> bool:
@@ -292,7 +219,7 @@ def _endpoint_given(task: TaskConfig) -> bool:
     return bool(given and task.model)
 
 
-def _ask_one(found: Findings, plan: Plan, attacher: Attacher) -> None:
+def _ask_one(found: Findings, plan: Plan, attacher: MediaEncoder) -> None:
     """Send the first question whose media can be sent."""
     with closing(Client(service(plan.task))) as client:
         for sample in plan.samples():
@@ -302,22 +229,62 @@ def _ask_one(found: Findings, plan: Plan, attacher: Attacher) -> None:
                 continue  # told already
             options = body_options(plan.task)
             body = build_request(plan.task.model or "", sample.messages, media, options).body
-            _judge(found, plan.benchmark, client, sample, body)
+            _test(found, plan, client, sample, body)
             return
     found.endpoint = "not asked: no question can be sent"
 
 
-def _judge(
-    found: Findings, benchmark: Benchmark, client: Client, sample: Sample, body: Sequence[bytes]
+def _standing(plan: Plan) -> int:
+    """Replies of the run to go on with that need not be asked for again."""
+    if plan.task.resume is None:
+        return 0
+    return sum(not line.failed for line in load(Path(plan.task.resume)).lines)
+
+
+def _estimate(found: Findings, plan: Plan, usage: Usage) -> None:
+    """What all requests would take if each were like the test request."""
+    if usage.prompt_tokens is None and usage.completion_tokens is None:
+        return
+    each = usage.prompt_tokens or 0, usage.completion_tokens or 0
+    found.tokens = each[0] * found.requests, each[1] * found.requests
+    price = price_of(plan.task.price, plan.task.model)
+    found.cost = None if price is None else price.of(*found.tokens)
+
+
+def _judges(found: Findings, plan: Plan) -> None:
+    """Probe the run's judges."""
+    if not plan.judge.asks:
+        return
+    prompt = prompt_of(plan.judge)
+    said = []
+    for model in plan.judge.models:
+        judge = judge_of(model, ask=True)
+        try:
+            odd = probe(judge, prompt)
+        except EndpointError as error:
+            found.endpoint_failed = True
+            found.problems.append(error.message)
+            said.append(f"{judge.id}: failed")
+        else:
+            said.append(odd or f"{judge.id}: gives verdicts")
+        finally:
+            if judge.client is not None:
+                judge.client.close()
+    found.judge = f"{plan.judge.strategy}; {'; '.join(said)}"
+
+
+def _test(
+    found: Findings, plan: Plan, client: Client, sample: Sample, body: Sequence[bytes]
 ) -> None:
     reply = client.ask(body)
+    _estimate(found, plan, reply.usage)
     place = f"{client.place}, model {client.service.model}"
     if reply.status not in SCORED:
         found.endpoint = f"{place}: failed"
         found.endpoint_failed = True
         found.problems.append(f"the endpoint {client.place} cannot be used: {reply.error}")
         return
-    read = benchmark.parse(reply.text, sample).value
+    read = plan.benchmark.parse(plan.filter(reply.text), sample).value
     answer = "nothing" if read is None else shown(read)
     found.endpoint = (
         f"{place}: {reply.status} in {reply.seconds:.2f} s, replied {shown(reply.text)}, "

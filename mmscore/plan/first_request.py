@@ -12,7 +12,7 @@ from typing import Any
 
 from mmscore.error_text import shown
 from mmscore.errors import DataError
-from mmscore.model.attachments import Attacher
+from mmscore.model.attachments import MediaEncoder
 from mmscore.model.endpoint import body_options
 from mmscore.model.request import build_request, media_of
 from mmscore.plan.plan import Plan
@@ -25,7 +25,7 @@ SHOWN_PAYLOAD = 48
 """Bytes of a medium's payload that are shown."""
 
 
-def first_requests(plan: Plan, media: Attacher) -> Iterator[tuple[Sample, dict[str, Any]]]:
+def first_requests(plan: Plan, media: MediaEncoder) -> Iterator[tuple[Sample, dict[str, Any]]]:
     """Yield of each subset the first sample whose media can be sent, and its request's body."""
     options = body_options(plan.task)
     left = {subset for subset, count in plan.planned.items() if count}

@@ -17,10 +17,11 @@ from mmscore.errors import ConfigError
 from mmscore.model.prompts import CHOICE_TEMPLATES, shows
 from mmscore.model.request import media_of
 from mmscore.plan.benchmark_options import chosen, data_place, extra_options, task_of
+from mmscore.plan.earlier_run import ids_of
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.selection import Selection, Wanted, select
 from mmscore.plan.shard import shard_of
-from mmscore.plan.survey import Survey, check_subsets, check_survey, survey, weight
+from mmscore.plan.survey import Survey, check_ids, check_subsets, check_survey, survey, weight
 from mmscore.scoring import reply_filters
 from mmscore.scoring.judge.ask import resolved
 from mmscore.types import Message, Sample, Source
@@ -132,7 +133,9 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
         total = len(looked.survey.order)
         chosen_by = " and ".join(
             f"`{field}` {value}"
-            for field, value in (("limit", task.limit), ("shard", task.shard))
+            for field, value in (
+                *(("limit", task.limit), ("sample", task.sample), ("shard", task.shard)),
+            )
             if value is not None
         )
         raise ConfigError(
@@ -169,28 +172,56 @@ def look(
     keep = reply_filters.build(args.get("filters"))
     judge = resolved(JudgeConfig.from_dict(task.judge or {}))
     _check_template(args.get("prompt_template"))
+    task = _with_ids(task, benchmark.name)
+    wanted = _wanted(task, args)
     options = Options(
         subsets=tuple(args.get("subset_list") or ()),
         prompt_template=args.get("prompt_template"),
         system=args.get("system_prompt"),
         media_root=Path(task.media_root) if task.media_root else None,
         extra=extra_options(benchmark, args),
-        most=task.limit if isinstance(task.limit, int) else None,
+        most=wanted.most,
         on_row=on_row,
     )
     if benchmark.subsets:
         check_subsets(options.subsets, benchmark.subsets, name)
     files = find_files(task, name, events, whole=whole)
     keeper = _Keeper()
-    wanted = Wanted(limit=task.limit, shard=task.shard, repeats=task.repeats)
     subsets = options.subsets or tuple(benchmark.subsets)
     found = survey(
         keeper.passing(_samples(benchmark, files, options)),
+        seed=None if wanted.sample is None else wanted.seed,
+        ids=wanted.ids,
         enough=wanted.enough(subsets),
     )
+    if wanted.ids is not None:
+        check_ids(found, wanted.ids, files.name)
     selection = select(found, wanted, subsets)
     options = replace(options, on_row=None)
     return Plan(task, benchmark, files, options, found, selection, keep, judge, keeper.kept)
+
+
+def _with_ids(task: TaskConfig, benchmark: str) -> TaskConfig:
+    """The task with the ids that an earlier run's samples have, where it names one."""
+    if task.from_run is None:
+        return task
+    ids = ids_of(Path(task.from_run).expanduser(), task.from_status, benchmark)
+    return replace(task, ids=ids, from_run=None)
+
+
+def _wanted(task: TaskConfig, args: Mapping[str, Any]) -> Wanted:
+    """Which samples a task asks for; EvalScope's `shuffle` makes of a limit a draw."""
+    limit, sample = task.limit, task.sample
+    if args.get("shuffle") and sample is None:
+        limit, sample = None, limit
+    return Wanted(
+        limit=limit,
+        sample=sample,
+        seed=task.seed or 0,
+        ids=None if task.ids is None else frozenset(task.ids),
+        shard=task.shard,
+        repeats=task.repeats,
+    )
 
 
 def _with_shard(task: TaskConfig, events: Events) -> TaskConfig:

@@ -25,7 +25,7 @@ class Wanted:
 
     Attributes:
         limit: First units of each subset: a number, or a share of them below 1.
-        sample: Units drawn from each subset instead.
+        sample: Units drawn from each subset instead: a number, or a share of them below 1.
         seed: What they are drawn by.
         ids: The ids asked for; None for all.
         shard: `K/N`: the Kth of N contiguous parts.
@@ -33,11 +33,16 @@ class Wanted:
     """
 
     limit: int | float | None = None
-    sample: int | None = None
+    sample: int | float | None = None
     seed: int = 0
     ids: frozenset[str] | None = None
     shard: str | None = None
     repeats: int = 1
+
+    @property
+    def most(self) -> int | None:
+        """The units of a subset behind which nothing can count; None where all must be read."""
+        return self.limit if isinstance(self.limit, int) and self.ids is None else None
 
     def enough(self, subsets: Sequence[str]) -> EnoughRead | None:
         """Whether the data need not be read further; None where all must be.
@@ -45,9 +50,9 @@ class Wanted:
         Args:
             subsets: All subsets there can be; empty where only the data tell.
         """
-        if not isinstance(self.limit, int) or self.ids is not None or not subsets:
+        if self.most is None or not subsets:
             return None
-        return EnoughRead(self.limit, tuple(subsets))
+        return EnoughRead(self.most, tuple(subsets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +145,18 @@ def _keep_first(found: Survey, marks: bytearray, limit: int | float) -> None:
         marks[at] = marks[at] if kept else NOT_ASKED
 
 
-def _drawn(found: Survey, marks: Sequence[int], count: int) -> set[int]:
+def _drawn(found: Survey, marks: Sequence[int], count: int | float) -> set[int]:
     """Where the drawn units begin: of each subset those with the lowest numbers."""
     places: list[list[int]] = [[] for _ in found.lengths]
     for at, (begins, place) in enumerate(zip(found.begins, found.order, strict=True)):
         if begins and marks[at]:
             places[place].append(at)
-    draws = found.draws
-    return {at for one in places for at in nsmallest(count, one, key=draws.__getitem__)}
+    by = found.draws.__getitem__
+    drawn: set[int] = set()
+    for one in places:
+        most = int(len(one) * count) if isinstance(count, float) else count
+        drawn.update(nsmallest(most, one, key=by))
+    return drawn
 
 
 def _keep_units(found: Survey, marks: bytearray, kept: set[int]) -> None:

@@ -8,7 +8,7 @@ The pass keeps a few bytes a sample: which subset it is of, whether it begins a 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Container, Iterable, Sized
+from collections.abc import Callable, Iterable, Set, Sized
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -64,6 +64,7 @@ class Survey:
         begins: For each sample 1 where it begins a unit, else 0.
         draws: For each sample the number it is drawn by; empty unless a seed was given.
         named: For each sample 1 where its id was asked for; empty unless ids were.
+        met: The ids that were asked for and found.
     """
 
     lengths: dict[str, Lengths] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class Survey:
     begins: bytearray = field(default_factory=bytearray)
     draws: array[int] = field(default_factory=partial(array, "Q"))
     named: bytearray = field(default_factory=bytearray)
+    met: set[str] = field(default_factory=set)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -88,7 +90,7 @@ def survey(
     samples: Iterable[Sample],
     *,
     seed: int | None = None,
-    ids: Container[str] | None = None,
+    ids: Set[str] | None = None,
     enough: Callable[[Survey], bool] | None = None,
 ) -> Survey:
     """What `samples` hold; nothing is read but their media's directory entries.
@@ -96,7 +98,7 @@ def survey(
     Args:
         samples: All samples in the order of the data.
         seed: Makes the numbers that samples are drawn by.
-        ids: The ids that are asked for.
+        ids: The ids that are asked for; a sample has its own and that of its record.
         enough: Asked before each new unit is taken in; the pass ends where it says yes. Without
             it all is read.
     """
@@ -110,14 +112,11 @@ def survey(
         if seed is not None:
             found.draws.append(draw(seed, sample.unit or sample.id))
         if ids is not None:
-            found.named.append(is_named(sample, ids))
+            asked = {sample.id, str(sample.metadata.get("id", ""))} & ids
+            found.met |= asked
+            found.named.append(bool(asked))
     found.media = len(pass_.media)
     return found
-
-
-def is_named(sample: Sample, ids: Container[str]) -> bool:
-    """Whether a sample is asked for: by its id, or by the id that its own record has."""
-    return sample.id in ids or str(sample.metadata.get("id", "")) in ids
 
 
 def draw(seed: int, name: str) -> int:
@@ -235,6 +234,21 @@ def _lines(sentences: list[str]) -> str:
     shown = [f"  {sentence}" for sentence in sentences[:_SHOWN]]
     more = len(sentences) - len(shown)
     return "\n".join([*shown, f"  and {more} more"] if more else shown)
+
+
+def check_ids(found: Survey, asked: Set[str], place: str) -> None:
+    """Stop on ids that no sample has.
+
+    Raises:
+        ConfigError: It names all of them, or the first hundred.
+    """
+    missing = sorted(asked - found.met)
+    if missing:
+        raise ConfigError(
+            f"{len(missing)} of {len(asked)} ids are of no sample in {place}: "
+            f"{listed(missing, most=100)}",
+            hint="ids stand in the `id` column of a run's report.csv",
+        )
 
 
 def check_subsets(asked: Iterable[str], known: Iterable[str], benchmark: str) -> None:

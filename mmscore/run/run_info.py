@@ -21,7 +21,8 @@ from mmscore.store.run_folder import read_run
 from mmscore.version import versions
 
 NOT_STORED = frozenset({"api_key", "resume", "dry_run", "debug", "datasets", "out", "work_dir"}) | {
-    *("fresh", "services", "price", "max_cost", "max_tokens_total", "max_time", "cache_replies"),
+    *("fresh", "services", "from_run", "from_status", "cache_replies"),
+    *("price", "max_cost", "max_tokens_total", "max_time"),
     *("use_cache", "rerun_review", "no_timestamp", "eval_config", "ignore_errors"),
 }
 """Task fields that are no part of what a run measured, or are secret."""

@@ -207,7 +207,7 @@ def test_a_whole_data_uri_and_a_url_go_out_as_they_are(tmp_path: Path) -> None:
     given = f"data:image/png;base64,{BASE64}"
     source = image_of(only(write(tmp_path, asking("<image 1>", image_1=given)))).source
     assert isinstance(source, TextSource)
-    assert source.uri() == given
+    assert source.medium().uri == given
 
 
 def test_a_file_that_looks_like_base64_is_a_file(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support import ROOT, Ran, run_cli
+from support.images import image_file
 from support.own_sets import asking, image_of, load, only, write
 from support.server import Request, Response, file, raw, reply, serve, status
 
@@ -167,10 +168,76 @@ def test_long_words_without_blanks_stay_words(tmp_path: Path) -> None:
         assert sample.target == word
 
 
-def test_a_data_uri_that_is_no_picture_goes_out_as_the_reference_sends_it(tmp_path: Path) -> None:
-    for text in ("data:image/png;base64,AAAA", "data:image/jpg;base64," + "QUJD" * 2000):
-        (content,) = sent(write(tmp_path, structured(text)), "--out", str(tmp_path / text[-5:]))
-        assert content[0]["image_url"]["url"] == text
+GIF = image_file("GIF")
+JPEG = image_file("JPEG")
+
+
+def as_uri(mime: str, data: bytes) -> str:
+    return f"data:{mime};base64,{base64.b64encode(data).decode()}"
+
+
+PLAIN = as_uri("image/png", SMALL)
+WELL_WRITTEN = {
+    "as every server takes it": PLAIN,
+    "another name of the type": as_uri("image/jpg", JPEG),
+}
+BADLY_WRITTEN = {
+    "another type": PLAIN.replace("image/png", "image/jpeg"),
+    "no image's type": PLAIN.replace("image/png", "application/octet-stream"),
+    "no type": PLAIN.replace("image/png", ""),
+    "capitals": PLAIN.replace("data:image/png;base64", "DATA:Image/PNG;BASE64"),
+    "a doubled prefix": "data:image/png;base64," + PLAIN,
+    "a doubled prefix of two types": "data:image/jpeg;base64," + PLAIN,
+    "no padding": PLAIN.rstrip("="),
+    "a blank after the comma": PLAIN.replace(",", ", "),
+    "blanks around": f"  {PLAIN}\n",
+    "percent signs": PLAIN.replace("+", "%2B").replace("=", "%3D").replace("A", "%41"),
+    "no scheme": PLAIN.removeprefix("data:"),
+    "quotes": f'"{PLAIN}"',
+    "a parameter": PLAIN.replace(";base64", ";charset=utf-8;base64"),
+}
+NO_PICTURE = {
+    "too short": ("data:image/png;base64,AAAA", "is no image of a known type"),
+    "a web page": (as_uri("image/png", b"<html>404 not found</html>"), "begins with b'<html>404"),
+    "cut short": (as_uri("image/jpeg", JPEG[: len(JPEG) * 6 // 10]), "is cut short"),
+    "a document": (as_uri("image/png", b"%PDF-1.7 ..."), "is no image but application/pdf"),
+    "nothing": ("data:image/png;base64,", "is empty"),
+    "no base64": ("data:image/png;base64,%%%%", "bad base64"),
+    "not even said to be base64": ("data:image/png,abc", "says nothing of `;base64,`"),
+    "a pointer": (as_uri("image/png", b"version https://git-lfs.github.com/spec/v1\n"), "Git LFS"),
+}
+
+
+@pytest.mark.parametrize("text", WELL_WRITTEN.values(), ids=WELL_WRITTEN.keys())
+def test_a_right_data_uri_goes_out_as_it_is_written(tmp_path: Path, text: str) -> None:
+    (content,) = sent(write(tmp_path, structured(text)))
+    assert content[0]["image_url"]["url"] == text
+
+
+@pytest.mark.parametrize("text", BADLY_WRITTEN.values(), ids=BADLY_WRITTEN.keys())
+def test_a_data_uri_written_badly_is_the_picture_all_the_same(tmp_path: Path, text: str) -> None:
+    (content,) = sent(write(tmp_path, structured(text)))
+    assert content[0]["image_url"]["url"].lower() in (PLAIN.lower(), text.lower())
+    assert base64.b64decode(content[0]["image_url"]["url"].partition(",")[2]) == SMALL
+
+
+def test_a_data_uri_of_another_format_is_encoded_as_a_file_is(tmp_path: Path) -> None:
+    (content,) = sent(write(tmp_path, structured(as_uri("image/gif", GIF))))
+    assert content[0]["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+
+
+@pytest.mark.parametrize(("text", "words"), NO_PICTURE.values(), ids=NO_PICTURE.keys())
+def test_a_data_uri_that_is_no_picture_is_not_sent(tmp_path: Path, text: str, words: str) -> None:
+    data = write(tmp_path, structured(text), structured(PLAIN))
+    with serve(reply("x")) as server:
+        ran = ask(data, server.url)
+    assert ran.code == 3
+    assert len(server.requests) == 1
+    lines = (tmp_path / "run-set.jsonl" / "predictions.jsonl").read_text().splitlines()
+    (failed,) = [record for record in map(json.loads, lines) if record["status"] == "bad_media"]
+    assert words in failed["error"] and "0x" not in failed["error"]
+    checked = run_cli("check", "general_vqa", "--data", str(data))
+    assert checked.code == 1 and words in checked.out
 
 
 def test_limits_hold_for_data_uris_too(tmp_path: Path) -> None:
@@ -290,12 +357,16 @@ def test_offline_nothing_is_fetched(tmp_path: Path) -> None:
     assert ran.code == 3 and not server.requests
 
 
-def test_a_sound_at_a_url_is_fetched_as_it_has_no_other_form(tmp_path: Path) -> None:
+def test_a_sound_at_a_url_is_fetched_when_asked_for(tmp_path: Path) -> None:
     with serve(at_url({"/a.wav": WAV})) as server:
         sound = {"type": "input_audio", "input_audio": {"data": "URL", "format": "wav"}}
         sound["input_audio"]["data"] = f"{server.url}/a.wav"  # type: ignore[index]
         data = write(tmp_path, {"messages": [{"role": "user", "content": [sound]}], "answer": "x"})
-        assert ask(data, server.url).code == 0
+        ran = ask(data, server.url, "--out", str(tmp_path / "without"))
+        assert ran.code == 3 and not server.requests
+        written = (tmp_path / "without" / "predictions.jsonl").read_text(encoding="utf-8")
+        assert "is a sound at a URL" in json.loads(written)["error"]
+        assert ask(data, server.url, "--inline-urls").code == 0
         (body,) = posts(server)
     held = body.json["messages"][0]["content"][0]["input_audio"]
     assert held == {"data": base64.b64encode(WAV).decode(), "format": "wav"}

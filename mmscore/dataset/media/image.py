@@ -2,26 +2,35 @@
 
 Bytes that an endpoint takes as they are go out unchanged, after a look at their structure. An image
 is encoded anew only for a limit, for a format most servers refuse, or for a mode they would show
-wrongly; each change is noted, so that the run's record says what the model really saw.
+wrongly; each change is noted, so that the run's record says what the model really saw. What is sent
+as it is is decided here alone: a run asks `prepare_image`, a check `check_image`.
 """
 
 from __future__ import annotations
 
 import math
-import threading
-import warnings
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import mmscore._core as _core
+from mmscore.dataset.media.decoding import DecodeMemory, decoded, ends_whole
+from mmscore.dataset.media.file_types import is_lfs_pointer
+from mmscore.dataset.media.pixels import (
+    NO_LIMITS,
+    ImageLimits,
+    blank,
+    frames_of,
+    plain,
+    resized,
+    shrunk,
+    times,
+)
 from mmscore.errors import MediaError
 
 if TYPE_CHECKING:
     from PIL import Image
-
-T = TypeVar("T")
 
 _SENT_AS: dict[str, str] = {
     "image/jpeg": "image/jpeg",
@@ -39,32 +48,6 @@ _JPEG_QUALITIES = (90, 75, 60)
 _SMALLEST_SIDE = 16
 """No image is made smaller than this to fit a limit of bytes: it would show nothing."""
 
-_CONVERT = "convert it to JPEG or PNG"
-
-_QUIET = threading.Lock()
-
-_MOST_PIXELS = 100_000_000
-"""Larger images are not decoded: one would take 300 MB and more, in each worker."""
-
-_LONGEST_ENLARGED = 8192
-"""An image that `min_side` would make longer than this is padded instead of enlarged."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImageLimits:
-    """What an endpoint takes; None is no limit.
-
-    Attributes:
-        max_bytes: Of the base64 form, the one that endpoints count.
-        min_side: The shorter side in pixels. Smaller images are enlarged in proportion (very long
-            ones padded with white).
-        max_pixels: Width times height. Larger images are made smaller in proportion.
-    """
-
-    max_bytes: int | None = None
-    min_side: int | None = None
-    max_pixels: int | None = None
-
 
 @dataclass(frozen=True, slots=True)
 class PreparedImage:
@@ -73,7 +56,7 @@ class PreparedImage:
     Attributes:
         data: Its bytes.
         mime: Their type.
-        notes: What was changed, one short sentence each; empty where the bytes are the original's.
+        notes: What was odd or changed, one short sentence each; empty for most images.
     """
 
     data: bytes
@@ -91,7 +74,11 @@ class CheckedImage:
         height: In pixels, as stored.
         mode: Pillow's name of the kind of pixel (`RGB`, `L`, `I;16` ...).
         frames: More than 1 in an animation.
-        notes: What is odd about it but does not keep it from being sent.
+        sent: The image as it would be sent.
+        sent_size: Its width and height in pixels.
+        encoded_anew: Whether that has other pixels or another format.
+        blank: `black` or `white` where it would show nothing else.
+        notes: What is odd about the file but does not keep it from being sent.
     """
 
     mime: str
@@ -99,44 +86,76 @@ class CheckedImage:
     height: int
     mode: str
     frames: int
+    sent: PreparedImage
+    sent_size: tuple[int, int]
+    encoded_anew: bool
+    blank: str | None
     notes: tuple[str, ...] = ()
 
 
 def prepare_image(
-    data: bytes, limits: ImageLimits = ImageLimits(), *, name: str = "image"
+    data: bytes,
+    limits: ImageLimits = NO_LIMITS,
+    *,
+    name: str = "image",
+    memory: DecodeMemory | None = None,
 ) -> PreparedImage:
     """The image as it is sent.
 
     Unchanged if it is a JPEG or PNG within the limits. Encoded anew otherwise: formats most servers
-    refuse, and what many show wrongly (16-bit grey is scaled to 8 bits, transparent pixels are laid
-    on white, CMYK becomes RGB); EXIF orientation is applied then. Of an animation the first
-    frame is sent.
+    refuse, and what many show wrongly (values of more than 8 bits are scaled by the bits they use,
+    transparent pixels are laid on white, CMYK becomes RGB); EXIF orientation is applied then. Of an
+    animation the first frame is sent. One without an end mark is sent if all its pixels are there.
 
     Args:
         data: The bytes of an image file.
         limits: What the endpoint takes.
         name: The image's place, for errors.
+        memory: What decoded images may take, shared by the threads that decode.
 
     Raises:
         MediaError: The bytes are no image, are cut short or damaged, cannot be decoded here, or
             cannot be made to fit.
     """
-    mime = image_type(data, name=name)
-    if mime in _SENT_AS:
-        seen = _sound(data, mime, name)
-        if not _must_change(seen, len(data), limits):
-            return PreparedImage(data, _SENT_AS[mime])
-    oddities: list[str] = []
-    notes: list[str] = []
-    with _decoded(data, mime, name, oddities) as image:
-        plain = _plain(image, notes)
-        if mime in _SENT_AS and not notes and _fits(plain.size, len(data), limits):
-            # It could have been transparent, but no pixel is.
-            return PreparedImage(data, _SENT_AS[mime])
-        sized = _resized(plain, limits, notes)
-        encoded, sent_as = _encoded(sized, mime, limits, notes, name)
-    notes.append(f"{mime} of {len(data)} bytes to {sent_as} of {len(encoded)} bytes")
-    return PreparedImage(encoded, sent_as, (*oddities, *notes))
+    file = _looked_at(data, name, memory or DecodeMemory())
+    if file.goes_as_it_is(limits):
+        return file.as_it_is()
+    with file.pixels() as image:
+        notes: list[str] = []
+        shown = plain(image, file.data, name, notes)
+        return file.as_sent(shown, limits, notes)
+
+
+def check_image(
+    data: bytes,
+    limits: ImageLimits = NO_LIMITS,
+    *,
+    name: str = "image",
+    memory: DecodeMemory | None = None,
+) -> CheckedImage:
+    """What a full decode says: what `prepare_image` would send, and what that shows.
+
+    Args:
+        data: The bytes of an image file.
+        limits: What the endpoint takes.
+        name: The image's place, for errors.
+        memory: What decoded images may take, shared by the threads that decode.
+
+    Raises:
+        MediaError: As `prepare_image`, and where a pixel does not decode.
+    """
+    file = _looked_at(data, name, memory or DecodeMemory())
+    with file.pixels() as image:
+        facts = (*image.size, image.mode, frames_of(image))
+        notes: list[str] = []
+        shown = plain(image, file.data, name, notes)
+        seen = blank(shown)
+        untouched = file.goes_as_it_is(limits)
+        sent = file.as_it_is() if untouched else file.as_sent(shown, limits, notes)
+        anew = sent.data is not file.data
+        look = _core.look(sent.data)
+        size = (look.width, look.height) if look is not None else image.size
+        return CheckedImage(file.type, *facts, sent, size, anew, seen, tuple(file.oddities))
 
 
 def data_uri(data: bytes, mime: str) -> bytes:
@@ -150,67 +169,121 @@ def thumbnail(data: bytes, side: int, *, name: str = "image") -> bytes:
     Raises:
         MediaError: The bytes are no image, are damaged, or cannot be decoded here.
     """
-    mime = image_type(data, name=name)
-    with _decoded(data, mime, name, [], draft=(2 * side, 2 * side)) as image:
-        small = _plain(image, [])
+    file = _looked_at(data, name, DecodeMemory())
+    with file.pixels(draft=(2 * side, 2 * side)) as image:
+        small = plain(image, file.data, name, [])
         small.thumbnail((side, side))
         return data_uri(_saved(small, "JPEG", 70), "image/jpeg")
 
 
-def check_image(data: bytes, *, name: str = "image") -> CheckedImage:
-    """What a full decode says: the look of `prepare_image`, then every pixel.
-
-    Args:
-        data: The bytes of an image file.
-        name: The image's place, for errors.
+def image_type(data: bytes, *, name: str = "image") -> str | None:
+    """The MIME type of an image by its bytes; None where only a decoder can tell.
 
     Raises:
-        MediaError: The bytes are no image, are cut short or damaged, or cannot be decoded here.
-    """
-    mime = image_type(data, name=name)
-    if mime in _SENT_AS:
-        _sound(data, mime, name)
-    oddities: list[str] = []
-    with _decoded(data, mime, name, oddities) as image:
-        frames = _frames(image)
-        return CheckedImage(mime, image.width, image.height, image.mode, frames, tuple(oddities))
-
-
-def image_type(data: bytes, *, name: str = "image") -> str:
-    """The MIME type of an image by its bytes.
-
-    Raises:
-        MediaError: The bytes are of another or of no known type.
+        MediaError: The bytes are of another type.
     """
     mime = _core.sniff(data)
     if mime is not None and mime.startswith("image/"):
         return mime
     if not data:
         raise MediaError(f"`{name}` is empty")
+    if is_lfs_pointer(data):
+        raise MediaError(f"`{name}` is a Git LFS pointer, not the file", hint="git lfs pull")
     if mime is not None:
         raise MediaError(f"`{name}` is no image but {mime}")
-    raise MediaError(f"`{name}` is no image of a known type, it begins with {data[:16]!r}")
+    return None
 
 
-def _sound(data: bytes, mime: str, name: str) -> _core.Look:
-    """The look of a JPEG or PNG that is whole."""
-    seen = _core.look(data)
-    if seen is None or not seen.width or not seen.height:
+@dataclass(slots=True)
+class _ImageFile:
+    """An image's bytes after a look at their structure.
+
+    Attributes:
+        data: The bytes, with an end mark where that was missing.
+        mime: Their type; None where no first bytes tell.
+        look: The structure of a JPEG or PNG.
+        name: The image's place, for errors.
+        memory: What decoded images may take.
+        oddities: What is odd about the file.
+    """
+
+    data: bytes
+    mime: str | None
+    look: _core.Look | None
+    name: str
+    memory: DecodeMemory
+    oddities: list[str]
+
+    @property
+    def type(self) -> str:
+        """The type in a word."""
+        return self.mime or "image of no known type"
+
+    def goes_as_it_is(self, limits: ImageLimits) -> bool:
+        """Whether it need not even be decoded: a JPEG or PNG that keeps the limits.
+
+        Others are: transparent ones, of more than 8 bits a channel, and CMYK.
+        """
+        look = self.look
+        if look is None or look.transparent or look.bits == 16 or look.channels == 4:
+            return False
+        return _fits((look.width, look.height), len(self.data), limits)
+
+    def as_it_is(self) -> PreparedImage:
+        """The bytes unchanged."""
+        assert self.mime is not None
+        return PreparedImage(self.data, _SENT_AS[self.mime], tuple(self.oddities))
+
+    def pixels(self, draft: tuple[int, int] | None = None) -> AbstractContextManager[Image.Image]:
+        """The decoded image while a block runs."""
+        return decoded(self.data, self.mime, self.name, self.oddities, self.memory, draft=draft)
+
+    def as_sent(self, shown: Image.Image, limits: ImageLimits, notes: list[str]) -> PreparedImage:
+        """The image encoded anew; unchanged where it proved to show what it should as it is.
+
+        Args:
+            shown: Its pixels as they should be seen.
+            limits: What the endpoint takes.
+            notes: What was changed to make them so.
+
+        Raises:
+            MediaError: It cannot be made to fit.
+        """
+        if self.look is not None and not notes and _fits(shown.size, len(self.data), limits):
+            return self.as_it_is()
+        try:
+            sized = resized(shown, limits, notes)
+        except MediaError as error:
+            raise MediaError(f"`{self.name}` cannot be sent: {error}", hint=error.hint) from None
+        encoded, sent_as = _encoded(sized, self.type, limits, notes, self.name)
+        change = f"{self.type} of {len(self.data)} bytes to {sent_as} of {len(encoded)} bytes"
+        return PreparedImage(encoded, sent_as, (*self.oddities, *notes, change))
+
+
+def _looked_at(data: bytes, name: str, memory: DecodeMemory) -> _ImageFile:
+    """The file, of a JPEG or PNG with its structure.
+
+    Raises:
+        MediaError: It is no image, or a JPEG or PNG of which a part is missing.
+    """
+    mime = image_type(data, name=name)
+    if mime not in _SENT_AS:
+        return _ImageFile(data, mime, None, name, memory, [])
+    look = _core.look(data)
+    if look is None or not look.width or not look.height:
         raise MediaError(f"`{name}` is damaged: no dimensions in its {len(data)} bytes of {mime}")
-    if not seen.complete:
+    if look.complete:
+        return _ImageFile(data, mime, look, name, memory, [])
+    whole = ends_whole(data, mime, name, memory)
+    if whole is None:
         raise MediaError(
             f"`{name}` is cut short: its {len(data)} bytes of {mime} have no end mark",
             hint="fetch the file again",
         )
-    return seen
-
-
-def _must_change(seen: _core.Look, length: int, limits: ImageLimits) -> bool:
-    """Whether a JPEG or PNG must be decoded, or at least looked at pixel by pixel."""
-    grey_16 = seen.bits == 16 and seen.channels == 1
-    cmyk = seen.channels == 4 and not seen.transparent
-    shown_wrongly = seen.transparent or grey_16 or cmyk
-    return shown_wrongly or not _fits((seen.width, seen.height), length, limits)
+    added = ", one was added" if len(whole) > len(data) else ""
+    return _ImageFile(
+        whole, mime, look, name, memory, [f"no end mark though all pixels are there{added}"]
+    )
 
 
 def _fits(size: tuple[int, int], length: int, limits: ImageLimits) -> bool:
@@ -224,156 +297,6 @@ def _fits(size: tuple[int, int], length: int, limits: ImageLimits) -> bool:
 def base64_length(length: int) -> int:
     """The number of characters that so many bytes have in base64."""
     return (length + 2) // 3 * 4
-
-
-def _decoded(
-    data: bytes,
-    mime: str,
-    name: str,
-    oddities: list[str],
-    *,
-    draft: tuple[int, int] | None = None,
-) -> Image.Image:
-    """The image, decoded whole; a JPEG that need not be larger than `draft` at less cost.
-
-    Pillow's decoders raise nearly anything on damaged input, so whatever they raise is a damaged
-    image here.
-    """
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        image, warned = _quietly(lambda: Image.open(BytesIO(data)))
-        if any("EXIF" in warning for warning in warned):
-            oddities.append("unreadable EXIF ignored")
-        too_large = image.width * image.height > _MOST_PIXELS
-        if not too_large:
-            if draft is not None:
-                image.draft(None, draft)
-            image.load()
-    except Image.DecompressionBombError:
-        too_large = True
-    except Exception as error:
-        if isinstance(error, UnidentifiedImageError) and mime not in Image.MIME.values():
-            message, hint = f"`{name}` is {mime}, which cannot be decoded here", _CONVERT
-        else:
-            message, hint = f"`{name}` is damaged {mime}: {error}", None
-        raise MediaError(message, hint=hint) from error
-    if too_large:
-        limit = _MOST_PIXELS // 10**6
-        raise MediaError(f"`{name}` has too many pixels, at most {limit} million are decoded")
-    return image
-
-
-def _quietly(action: Callable[[], T]) -> tuple[T, list[str]]:
-    """What the action returns, and the warnings Pillow had about odd headers.
-
-    Filters of warnings belong to the process, so only one thread at a time may change them; the
-    actions are short.
-    """
-    with _QUIET, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        return action(), [str(warning.message) for warning in caught]
-
-
-def _plain(image: Image.Image, notes: list[str]) -> Image.Image:
-    """The first frame upright, in grey or RGB, opaque, with 8 bits a channel."""
-    from PIL import Image
-
-    frames = _frames(image)
-    if frames > 1 and image.format != "PNG":
-        notes.append(f"first of {frames} frames")
-    upright = _upright(image, notes)
-    mode = upright.mode
-    if mode in ("RGB", "L") and "transparency" not in upright.info:
-        return upright
-    if mode.startswith("I") or mode == "F":
-        return _eight_bits(upright, notes)
-    if mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in upright.info:
-        layered = upright.convert("RGBA")
-        if layered.getchannel("A").getextrema() == (255, 255):
-            return layered.convert("RGB")
-        white = Image.new("RGBA", layered.size, "white")
-        notes.append("transparency laid on white")
-        return Image.alpha_composite(white, layered).convert("RGB")
-    if mode not in ("1", "P"):
-        notes.append(f"{mode} to RGB")
-    return upright.convert("L" if mode == "1" else "RGB")
-
-
-def _frames(image: Image.Image) -> int:
-    try:
-        return int(getattr(image, "n_frames", 1))
-    except Exception:  # a later frame is damaged; only the first is sent
-        return 1
-
-
-def _upright(image: Image.Image, notes: list[str]) -> Image.Image:
-    from PIL import ImageOps
-    from PIL.ExifTags import Base
-
-    try:
-        orientation = image.getexif().get(Base.Orientation, 1)
-        if orientation not in range(2, 9):
-            return image
-        turned = ImageOps.exif_transpose(image)
-    except Exception as error:
-        notes.append(f"unreadable EXIF ignored ({type(error).__name__})")
-        return image
-    before, after = _times(image.size), _times(turned.size)
-    notes.append(f"EXIF orientation {orientation} applied, {before} to {after}")
-    return turned
-
-
-def _eight_bits(image: Image.Image, notes: list[str]) -> Image.Image:
-    """Grey of 16 or 32 bits or floats, scaled to 8 bits.
-
-    The whole range of the type is scaled where the values lie in it (16 bits; 0 to 1 and 0 to 255
-    of floats), so that pictures of one set stay comparable; otherwise their own range is.
-    """
-    mode = image.mode
-    wide = image if mode == "F" else image.convert("I").convert("F")
-    # One channel, so this is a pair of numbers.
-    low, high = cast("tuple[float, float]", wide.getextrema())
-    if not (math.isfinite(low) and math.isfinite(high)):
-        low, high = 0.0, 1.0
-    ranges = [(0.0, 1.0), (0.0, 255.0)] if mode == "F" else [(0.0, 65535.0)]
-    inside = (span for span in ranges if span[0] <= low and high <= span[1])
-    start, end = next(inside, (low, high))
-    scale = 255 / (end - start) if end > start else 0.0
-    notes.append(f"grey {mode} scaled to 8 bits, {start:g} to {end:g}")
-    return wide.point(lambda value: value * scale + (0.5 - start * scale)).convert("L")
-
-
-def _resized(image: Image.Image, limits: ImageLimits, notes: list[str]) -> Image.Image:
-    from PIL import Image, ImageOps
-
-    if limits.max_pixels is not None and image.width * image.height > limits.max_pixels:
-        factor = math.sqrt(limits.max_pixels / (image.width * image.height))
-        smaller = _scaled(image, factor)
-        change = f"{_times(image.size)} to {_times(smaller.size)}"
-        notes.append(f"{change}, at most {limits.max_pixels} pixels")
-        image = smaller
-    short, long = sorted(image.size)
-    if limits.min_side is None or short >= limits.min_side:
-        return image
-    factor = limits.min_side / short
-    size = (max(limits.min_side, image.width), max(limits.min_side, image.height))
-    if long * factor > _LONGEST_ENLARGED:
-        larger, how = ImageOps.pad(image, size, color="white"), "padded"
-    else:
-        width, height = (max(limits.min_side, round(side * factor)) for side in image.size)
-        larger, how = image.resize((width, height), Image.Resampling.BICUBIC), "enlarged"
-    change = f"{_times(image.size)} {how} to {_times(larger.size)}"
-    notes.append(f"{change}, shorter side at least {limits.min_side}")
-    return larger
-
-
-def _scaled(image: Image.Image, factor: float) -> Image.Image:
-    """Made smaller in proportion; sides are rounded down, so a limit on the product holds."""
-    from PIL import Image
-
-    width, height = (max(1, math.floor(side * factor)) for side in image.size)
-    return image.resize((width, height), Image.Resampling.LANCZOS)
 
 
 def _encoded(
@@ -391,12 +314,12 @@ def _encoded(
         for quality in _JPEG_QUALITIES:
             attempt = _saved(smaller, "JPEG", quality)
             if base64_length(len(attempt)) <= max_bytes:
-                before, after = _times(image.size), _times(smaller.size)
+                before, after = times(image.size), times(smaller.size)
                 size = "" if before == after else f", {before} to {after}"
                 notes.append(f"JPEG quality {quality}{size}, at most {max_bytes} base64 bytes")
                 return attempt, "image/jpeg"
         factor = min(0.9, math.sqrt(max_bytes / base64_length(len(attempt))))
-        smaller = _scaled(smaller, factor)
+        smaller = shrunk(smaller, factor)
         if min(smaller.size) < smallest:
             raise MediaError(
                 f"`{name}` cannot be made to fit {max_bytes} base64 bytes and still show something",
@@ -407,6 +330,8 @@ def _encoded(
 def _saved(image: Image.Image, kind: str, quality: int | None) -> bytes:
     # The original's colour profile may be of another mode, CMYK's for instance.
     out = BytesIO()
+    if kind == "JPEG" and image.mode == "RGBA":
+        image = image.convert("RGB")
     if kind == "PNG":
         image.save(out, "PNG", compress_level=6, icc_profile=None)
     else:
@@ -414,5 +339,14 @@ def _saved(image: Image.Image, kind: str, quality: int | None) -> bytes:
     return out.getvalue()
 
 
-def _times(size: tuple[int, int]) -> str:
-    return f"{size[0]}x{size[1]}"
+__all__ = [
+    "CheckedImage",
+    "ImageLimits",
+    "PreparedImage",
+    "base64_length",
+    "check_image",
+    "data_uri",
+    "image_type",
+    "prepare_image",
+    "thumbnail",
+]

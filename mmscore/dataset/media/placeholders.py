@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from mmscore.dataset.media.file_types import FORMATS, guess_format, type_of_name
 from mmscore.dataset.media.sources import (
+    DATA_LIKE,
     DATA_URI,
     BytesSource,
     FileSource,
@@ -234,7 +235,7 @@ def said(value: Any, kind: Kind) -> Any:
         if not isinstance(whole, str):
             return whole
         head = whole[:HEAD_BYTES]
-    if DATA_URI.match(head) or is_base64_of(kind, head):
+    if DATA_LIKE.match(head) or is_base64_of(kind, head):
         return replace(value, head=head)
     return value.read()
 
@@ -347,7 +348,7 @@ def _source(found: Found, where: str, roots: Roots) -> tuple[Source | None, str 
     url = text_of(found.url, where)
     if url.startswith(HTTP):
         return None, url
-    if url.startswith("data:") and DATA_URI.match(url):
+    if DATA_LIKE.match(url):
         return TextSource(held_name(where, url), url), None
     file = FileSource(url, roots)
     if is_base64_of(found.kind, url) and not file.exists():

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 from zlib import crc32
 
 import mmscore._core as _core
@@ -145,8 +146,32 @@ def held_name(where: str, held: str | bytes) -> str:
 
 DATA_URI = re.compile(r"data:[^,]*;base64,")
 
+DATA_LIKE = re.compile(r"\s*['\"]?(b')?(data:|[\w.+-]+/[\w.+-]+;base64,|;?base64,)", re.IGNORECASE)
+"""How a text begins that is a data URI or was meant to be one; no path begins so."""
+
+_PREFIX = re.compile(
+    r"\s*(?:data:)?\s*([\w.+-]+/[\w.+-]+)?((?:;[^;,]{0,200})*?);?\s*base64\s*,\s*", re.IGNORECASE
+)
+
 NOT_PLAIN = "\t\n\v\f\r\x1c\x1d\x1e\x1f _-"
 """What stands in base64 that not every server takes: line breaks and the URL-safe alphabet."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMedium:
+    """What a text of base64 holds.
+
+    Attributes:
+        data: The bytes.
+        mime: What its prefix says they are; empty where it says nothing.
+        uri: The text itself, where it is a data URI that every server takes as it is.
+        oddities: What was wrong about how it is written.
+    """
+
+    data: bytes = field(repr=False)
+    mime: str
+    uri: str | None = field(repr=False)
+    oddities: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,33 +198,70 @@ class TextSource:
         """
         return self.held if isinstance(self.held, str) else str(self.held.read())
 
-    def uri(self) -> str | None:
-        """The text where it is a data URI that every server takes as it is, else None.
-
-        Raises:
-            DataError: See `text`.
-        """
-        text = self.text()
-        prefix = DATA_URI.match(text)
-        if prefix is None or any(text.find(mark, prefix.end()) >= 0 for mark in NOT_PLAIN):
-            return None
-        return text
-
     def read(self) -> bytes:
         """The decoded bytes.
 
         Raises:
             DataError: The file was changed, or the text is not base64.
         """
+        return self.medium().data
+
+    def medium(self) -> HeldMedium:
+        """The decoded bytes, and how they were written.
+
+        Capitals, a doubled prefix, percent signs, quotes around the whole, and missing padding are
+        understood.
+
+        Raises:
+            DataError: The file was changed, or the text is not base64.
+        """
+        text = self.text()
+        payload, mime, oddities = _without_prefix(text)
         try:
-            return _core.decode_base64(self.text())
+            data = _core.decode_base64(payload)
         except DataError as error:
             raise MediaError(f"{self.name}: {error}") from error
+        if len(payload) % 4 and mime and "\n" not in payload:
+            oddities.append("padding added")
+        return HeldMedium(data, mime, None if oddities else _as_it_is(text), tuple(oddities))
+
+
+def _as_it_is(text: str) -> str | None:
+    """The text where it is a data URI that every server takes as it is, else None."""
+    prefix = DATA_URI.match(text)
+    if prefix is None or (len(text) - prefix.end()) % 4:
+        return None
+    if any(text.find(mark, prefix.end()) >= 0 for mark in NOT_PLAIN):
+        return None
+    return text if text.find(",", prefix.end()) < 0 else None
+
+
+def _without_prefix(text: str) -> tuple[str, str, list[str]]:
+    """The base64 alone, the type its prefix says in small letters, and what was odd about it."""
+    oddities = []
+    start, prefixes, mime = 0, 0, ""
+    quoted = re.match(r"\s*b?(['\"])", text)
+    if quoted is not None:
+        start, text = quoted.end(), text.rstrip().removesuffix(quoted[1])
+        oddities.append("quotes taken off")
+    while (prefix := _PREFIX.match(text, start)) is not None:
+        prefixes += 1
+        mime = mime or (prefix[1] or "").lower()
+        start = prefix.end()
+    if prefixes > 1:
+        oddities.append(f"{prefixes} prefixes instead of one")
+    if prefixes == 0 and text[start : start + 5].lower() == "data:":
+        return text[start:], mime, oddities  # the decoder says what is wrong with it
+    payload = text[start:] if start else text
+    if "%" in payload:
+        payload = unquote(payload)
+        oddities.append("percent signs decoded")
+    return payload, mime, oddities
 
 
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]+={0,2}\s*")
 SHORTEST_BASE64 = 16
-HEAD_CHARACTERS = 64
+HEAD_CHARACTERS = 128
 
 
 def is_base64_of(kind: str, text: str) -> bool:
