@@ -52,7 +52,18 @@ def draw(seed: int, folder: Path, write_parquet: WriteParquet) -> Case:
 WORDS = (
     *("CT", "MRI", "X-Ray", "yes", "no", "Lung", "left", "the", "a", "two", "3", "none", "T2"),
     *("right lobe", "是", "没有", "肺", "两个", "X光", "the liver.", "12", "Ⅳ", "ANSWER", "é", "İ"),
-    *("It is 5.", "yes, it is", "(aside)", "（旁）", "%", "tumor", "brain", "a b c", "x\u2028y", "·"),
+    *(
+        "It is 5.",
+        "yes, it is",
+        "(aside)",
+        "（旁）",
+        "%",
+        "tumor",
+        "brain",
+        "a b c",
+        "x\u2028y",
+        "·",
+    ),
 )
 
 QUESTIONS = (
@@ -77,12 +88,12 @@ class _Luck(random.Random):
     def question(self) -> str:
         return f"{self.one(QUESTIONS)} {self.randrange(1000)}"
 
-    def image(self) -> bytes:
-        """A tiny picture of one's own."""
+    def image(self, *kinds: str) -> bytes:
+        """A tiny picture of one's own, in one of the formats."""
         color = tuple(self.randrange(256) for _ in range(3))
         held = io.BytesIO()
         size = (self.randint(2, 9), self.randint(2, 9))
-        Image.new("RGB", size, color).save(held, self.one(["PNG", "JPEG"]))
+        Image.new("RGB", size, color).save(held, self.one(kinds or ["PNG", "JPEG"]))
         return held.getvalue()
 
     def options(self, case: Case) -> None:
@@ -133,28 +144,27 @@ GENERATION: tuple[dict[str, Any], ...] = (
 
 def _slake(luck: _Luck, folder: Path, write_parquet: WriteParquet) -> Case:
     images = [f"xmlab{number}/source.jpg" for number in range(1, 4)]
-    rows = []
-    for qid in range(luck.randint(1, 14)):
-        rows.append(
-            {
-                "img_id": 1,
-                "img_name": luck.one(images),
-                "question": luck.question(),
-                "answer": luck.one([luck.words(2), luck.one(WORDS), "", " Yes ", "None"]),
-                "q_lang": luck.one(["en", "zh"]),
-                "location": "Abdomen",
-                "modality": "MRI",
-                "answer_type": luck.one(["OPEN", "CLOSED", "closed", "Open"]),
-                "base_type": "vqa",
-                "content_type": luck.one(["Organ", "Plane"]),
-                "triple": ["vhead", "_", "_"],
-                "qid": qid,
-            }
-        )
+    rows = [
+        {
+            "img_id": 1,
+            "img_name": luck.one(images),
+            "question": luck.question(),
+            "answer": luck.one([luck.words(2), luck.one(WORDS), "", " Yes ", "None"]),
+            "q_lang": luck.one(["en", "zh"]),
+            "location": "Abdomen",
+            "modality": "MRI",
+            "answer_type": luck.one(["OPEN", "CLOSED", "closed", "Open"]),
+            "base_type": "vqa",
+            "content_type": luck.one(["Organ", "Plane"]),
+            "triple": ["vhead", "_", "_"],
+            "qid": qid,
+        }
+        for qid in range(luck.randint(1, 14))
+    ]
     (folder / "test.json").write_text(json.dumps(rows, ensure_ascii=luck.maybe(0.5)), "utf-8")
     with zipfile.ZipFile(folder / "imgs.zip", "w") as archive:
         for name in images:
-            archive.writestr(f"imgs/{name}", luck.image())
+            archive.writestr(f"imgs/{name}", luck.image("JPEG"))
     case = Case("slake", {"local_path": str(folder)})
     if luck.maybe(0.3):
         subsets = ["en_open", "en_closed", "zh_open", "zh_closed"]
@@ -189,7 +199,19 @@ def _count_qa(luck: _Luck, folder: Path, write_parquet: WriteParquet) -> Case:
             )
         write_parquet(folder / "data" / f"test-{part:05}-of-{parts:05}.parquet", rows)
     case = Case("count_qa", {"local_path": str(folder)})
-    case.replies += ["7", "20", "21", " **19** ", "-5", "3.7", "1,024", "none", "约400个", "７", "0"]
+    case.replies += [
+        "7",
+        "20",
+        "21",
+        " **19** ",
+        "-5",
+        "3.7",
+        "1,024",
+        "none",
+        "约400个",
+        "７",
+        "0",
+    ]
     if luck.maybe(0.2):
         case.args["metric_list"] = luck.one([["acc", "relaxed_acc"], ["accuracy", "relaxed_acc"]])
     return case
@@ -202,7 +224,8 @@ def _pmc_vqa(luck: _Luck, folder: Path, write_parquet: WriteParquet) -> Case:
     rows: list[list[str]] = []
     for number in range(luck.randint(1, 10)):
         choices = [
-            luck.one([f" {x}:{luck.words(2)} ", luck.words(2), f"{x} : y", f" {x}:"]) for x in "ABCD"
+            luck.one([f" {x}:{luck.words(2)} ", luck.words(2), f"{x} : y", f" {x}:"])
+            for x in "ABCD"
         ]
         rows.append(
             [
@@ -214,7 +237,7 @@ def _pmc_vqa(luck: _Luck, folder: Path, write_parquet: WriteParquet) -> Case:
     _write_table(folder / "test_clean.csv", header, rows, luck)
     with zipfile.ZipFile(folder / "images.zip", "w") as archive:
         for name in figures:
-            archive.writestr(f"images/{name}", luck.image())
+            archive.writestr(f"images/{name}", luck.image("JPEG"))
     case = Case("pmc_vqa", {"local_path": str(folder)})
     if luck.maybe(0.3):
         case.args["prompt_template"] = luck.one(CHOICE_TEMPLATES)
@@ -247,7 +270,7 @@ FORMATS = ("jsonl", "csv", "tsv", "parquet")
 def _own(luck: _Luck, folder: Path, write: WriteParquet, name: str, split: str, rows: Rows) -> Case:
     """A case of rows in one of the formats, as a folder's subset or a file alone."""
     for number in range(4):
-        (folder / f"p{number}.png").write_bytes(luck.image())
+        (folder / f"p{number}.png").write_bytes(luck.image("PNG"))
     kind = luck.one(FORMATS)
     if kind == "parquet" and not _fits_parquet(rows):
         kind = "jsonl"
@@ -369,7 +392,9 @@ LABELS: tuple[Any, ...] = (
 def _general_vmcq(luck: _Luck, folder: Path, write_parquet: WriteParquet) -> Case:
     rows: Rows = []
     for _ in range(luck.randint(1, 8)):
-        options: Any = [luck.one([luck.words(2), "", " ", "red"]) for _ in range(luck.randint(0, 5))]
+        options: Any = [
+            luck.one([luck.words(2), "", " ", "red"]) for _ in range(luck.randint(0, 5))
+        ]
         if luck.maybe(0.1):
             options = [luck.one([1, 2.5, None, True, "x"]) for _ in range(3)]
         if luck.maybe(0.3):

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support import SHARED, lines
-from support.reference_cases import Case, draw
-from support.server import Request, Response, as_json, serve
-
 from mmscore import run_task
 from mmscore.errors import MmscoreError
+from support import SHARED
+from support.reference_cases import Case, draw
+from support.server import Request, Response, as_json, serve
 
 NAMED = "MMSCORE_REFERENCE"
 """The variable that names an interpreter which has EvalScope."""
@@ -108,7 +107,9 @@ def differences(theirs: Outcome, ours: Outcome) -> Iterator[str]:
         return
     for name in ("bodies", "judged", "samples"):
         one, other = getattr(theirs, name), getattr(ours, name)
-        yield from (f"{name}: only theirs {times} x {what}" for what, times in (one - other).items())
+        yield from (
+            f"{name}: only theirs {times} x {what}" for what, times in (one - other).items()
+        )
         yield from (f"{name}: only ours {times} x {what}" for what, times in (other - one).items())
     if theirs.report != ours.report:
         yield f"report: theirs {theirs.report}, ours {ours.report}"
@@ -117,16 +118,15 @@ def differences(theirs: Outcome, ours: Outcome) -> Iterator[str]:
 # --- the endpoint --------------------------------------------------------------------------------
 
 JUDGED = re.compile(r"<gold>(.*)</gold><pred>(.*)</pred>", re.DOTALL)
-PROBED = "mmscore"
-"""What a judge is asked that shows whether it can judge at all."""
+PROBED = json.dumps(["4", "four"])
+"""What mmscore asks a judge first, to see whether it can judge at all."""
 
 
 def _answer(request: Request, case: Case) -> Response:
     if request.path.startswith("/judge"):
         verdict = "AB"[_hash(_judged(request) or "") % 2]
         return _completion(json.dumps({"reasoning": "so", "verdict": verdict}))
-    users = [turn["content"] for turn in request.json["messages"] if turn["role"] == "user"]
-    return _completion(case.replies[_hash(json.dumps(users)) % len(case.replies)])
+    return _completion(case.replies[_hash(request.prompt) % len(case.replies)])
 
 
 def _hash(text: str) -> int:
@@ -155,7 +155,7 @@ def _judged(request: Request) -> str | None:
 def _sent(requests: list[Request], outcome: Outcome) -> None:
     for request in requests:
         if request.path.startswith("/judge"):
-            outcome.judged[_judged(request) or "no gold and pred"] += 1
+            outcome.judged[_judged(request) or "no gold and pred"] += _judged(request) != PROBED
         else:
             outcome.bodies[json.dumps(_without_detail(request.json), sort_keys=True)] += 1
 
@@ -199,7 +199,9 @@ def _theirs(answer: dict[str, Any], case: Case) -> Outcome:
     for name, reviews in answer["samples"].items():
         subset = name.removeprefix(f"{case.benchmark}_")
         for review in reviews:
-            outcome.samples[_sample(subset, review["target"], review["value"])] += 1
+            target = review["target"] or ""
+            target = target if isinstance(target, str) else "\n".join(target)
+            outcome.samples[_sample(subset, target, review["value"])] += 1
     for metric, found in answer["reports"].get(case.benchmark, {}).items():
         outcome.report[METRICS.get(metric, metric)] = {
             subset: (num, score) for subset, (num, score) in found["subsets"].items()
@@ -210,9 +212,10 @@ def _theirs(answer: dict[str, Any], case: Case) -> Outcome:
 METRICS = {
     **{f"bleu {order}": f"bleu-{order}" for order in range(1, 5)},
     **{
-        f"rouge {variant} {statistic}": f"Rouge-{variant.upper()}-{statistic[0].upper()}"
+        name: f"Rouge-{variant.upper()}-{statistic[0].upper()}"
         for variant in "12l"
         for statistic in ("recall", "precision", "f1")
+        for name in (f"rouge {variant} {statistic}", f"rouge {statistic} {variant}")
     },
 }
 """A metric of EvalScope's report -> its name here."""
@@ -220,7 +223,8 @@ METRICS = {
 
 def _sample(subset: str, target: str, values: dict[str, float]) -> str:
     named = {"accuracy" if name == "acc" else name: value for name, value in values.items()}
-    return json.dumps([subset, target, {name: value.hex() for name, value in named.items()}])
+    exact = {name: float(named[name]).hex() for name in sorted(named)}
+    return json.dumps([subset, target, exact])
 
 
 def _ours(task: dict[str, Any], case: Case, folder: Path) -> Outcome:
@@ -229,15 +233,19 @@ def _ours(task: dict[str, Any], case: Case, folder: Path) -> Outcome:
     except MmscoreError as error:
         return Outcome(f"{type(error).__name__}: {error}")
     outcome = Outcome()
-    samples = {(one["id"], one["repeat"]): one for one in lines(folder / "predictions.jsonl")}
-    for score in lines(folder / "scores.jsonl"):
+    samples = {(one["id"], one["repeat"]): one for one in _lines(folder / "predictions.jsonl")}
+    for score in _lines(folder / "scores.jsonl"):
         one = samples[score["id"], score["repeat"]]
         target = one["target"] or ""
-        metrics = {name: float(value) for name, value in score["metrics"].items()}
-        outcome.samples[_sample(one["subset"], target, metrics)] += 1
+        outcome.samples[_sample(one["subset"], target, score["metrics"])] += 1
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     for row in report["scores"]:
         if row["num"]:
             metric = outcome.report.setdefault(row["metric"], {})
-            metric[row["subset"]] = (row["num"], row["score"])
+            metric[row["subset"]] = (row["num"], round(row["score"], 4))  # as theirs are kept
     return outcome
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    with path.open(encoding="utf-8", newline="\n") as records:
+        yield from map(json.loads, records)
