@@ -9,6 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mmscore.api import (
+        check,
+        compare,
+        fetch,
+        merge,
+        score_replies_file,
+        score_run,
+        table,
+    )
     from mmscore.config.task import TaskConfig
     from mmscore.errors import MmscoreError
     from mmscore.plan.events import Events
@@ -32,18 +41,30 @@ __all__ = [
     "__version__",
     "bleu",
     "bleu_list",
+    "check",
+    "compare",
+    "fetch",
     "infer_option",
+    "merge",
     "normalize_answer",
     "parse_answer_line",
     "parse_choice",
     "parse_count",
+    "report",
     "rouge",
     "rouge_list",
     "run_task",
     "score_replies",
+    "score_replies_file",
+    "score_run",
+    "table",
 ]
 
 _HOMES = {
+    **dict.fromkeys(
+        ("check", "compare", "fetch", "merge", "score_replies_file", "score_run", "table"),
+        "mmscore.api",
+    ),
     "Events": "mmscore.plan.events",
     "MmscoreError": "mmscore.errors",
     "Result": "mmscore.report.result",
@@ -60,7 +81,8 @@ _HOMES = {
     "run_task": "mmscore.run.task",
     "score_replies": "mmscore.scoring.batch",
 }
-"""Name -> the module that defines it, imported on first use."""
+"""Name -> the module that defines it, imported on first use. `report` is missing: the name is a
+room of the package, which can be called."""
 
 
 def __getattr__(name: str) -> Any:

@@ -16,13 +16,18 @@ from support import SHARED, read_golden
 
 from mmscore.cli import demo
 
+pytest_plugins = ["support.browser_fixtures"]
+
 # By hand each run looks elsewhere; the verdict of a change must not depend on luck.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("random", deadline=None)
 settings.load_profile("fixed" if os.environ.get("CI") else "random")
 
 FOREIGN_PREFIXES = ("MMSCORE_", "OPENAI_", "MODELSCOPE_", "HF_")
-FOREIGN = {"http_proxy", "https_proxy", "all_proxy", "no_proxy", "no_color", "force_color", "term"}
+FOREIGN = {
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "no_color", "force_color", "term"),
+    *("requests_ca_bundle", "curl_ca_bundle", "ssl_cert_file", "ssl_cert_dir"),
+}
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.rows import Row
 from mmscore.dataset.zip_archive import Archive
 from mmscore.types import Extracted, Sample, Source
@@ -52,6 +53,7 @@ class Options:
         prompt_template: Replaces the benchmark's own template.
         system: The system message that comes first, instead of the benchmark's own.
         media_root: Where relative media paths start.
+        allow_paths: Further folders whose media may be read.
         extra: Options only this benchmark knows, as `Benchmark.extra` names them.
         most: Units of a subset that are asked at the most, so that nobody reads further; None for
             all.
@@ -62,9 +64,22 @@ class Options:
     prompt_template: str | None = None
     system: str | None = None
     media_root: Path | None = None
+    allow_paths: tuple[Path, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     most: int | None = None
     on_row: Callable[[Path, Mapping[str, Any]], None] | None = None
+
+    def roots(self, files: Files, path: Path, *more: Path) -> Roots:
+        """Where the media lie that the records of one of the data set's files name.
+
+        Args:
+            files: The data set.
+            path: The file.
+            more: Folders that belong to the data too.
+        """
+        given = getattr(files, "root", None)
+        folders = [*([] if given is None else [given]), *more]
+        return Roots.of(path, self.media_root, more=folders, allow=self.allow_paths)
 
     def rows(self, path: Path, rows: Iterator[Row]) -> Iterator[Row]:
         """The rows of one of the user's files, each a sample: no more than are asked."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mmscore.benchmarks.base import Benchmark, Dataset, Files, Options
-from mmscore.dataset.media.sources import BytesSource, FileSource, Roots
+from mmscore.dataset.media.sources import BytesSource
 from mmscore.dataset.rows import Cell, Row, read, require_columns, split_parts
 from mmscore.error_text import shown
 from mmscore.errors import DataError
@@ -122,7 +122,7 @@ def _source(record: Row, files: Files, table: str, options: Options) -> Source:
             return BytesSource(place, held)
         case None if isinstance(path, str) and path:
             beside = files.beside(table, path)
-            return beside or FileSource(path, Roots.of(record.path, options.media_root))
+            return beside or options.roots(files, record.path).source(path)
     raise DataError(f"{place} holds {shown(value)}, expected the bytes or the path of an image")
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, joined, own_samples, reference_answers
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import (
     MEDIA_COLUMNS,
     columns_of,
@@ -26,7 +27,6 @@ from mmscore.dataset.media.placeholders import (
     is_media_column,
     parts_of,
 )
-from mmscore.dataset.media.sources import Roots
 from mmscore.dataset.rows import missing_column, require_columns
 from mmscore.dataset.rows.python_literal import LONGEST, read_literal
 from mmscore.error_text import shown, text_of, what

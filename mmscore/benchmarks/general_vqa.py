@@ -19,6 +19,7 @@ from typing import Any
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.openai_messages import read_messages
 from mmscore.benchmarks.own_data import Draft, joined, own_samples, reference_answers
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import (
     MEDIA_COLUMNS,
     columns_of,
@@ -27,7 +28,6 @@ from mmscore.dataset.media.placeholders import (
     numbers_of,
     parts_of,
 )
-from mmscore.dataset.media.sources import Roots
 from mmscore.dataset.rows import Cell, json_with_cells, missing_column
 from mmscore.error_text import shown, what
 from mmscore.errors import ConfigError, DataError

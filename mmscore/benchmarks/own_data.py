@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmscore.benchmarks.base import Files, Options
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import is_media_column
-from mmscore.dataset.media.sources import Roots
 from mmscore.dataset.rows import READERS, read
 from mmscore.error_text import shown, text_of, what
 from mmscore.errors import ConfigError, DataError
@@ -73,7 +73,7 @@ def own_samples(
     strict = bool(options.extra.get("strict", False))
     for subset, file in subset_files(files, options, str(options.extra.get("split") or split)):
         path = files.path(file)
-        roots = Roots.of(path, options.media_root)
+        roots = options.roots(files, path)
         for number, record in enumerate(options.rows(path, read(path, late=late)), 1):
             name = f"{subset}/{number}"
             facts = _named(record) if "id" in record else {}

@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 
 from mmscore.benchmarks import own_class as own
 from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import columns_of, media_part
-from mmscore.dataset.media.sources import Roots
 from mmscore.dataset.rows import Cell, Row
 from mmscore.error_text import shown, text_of, what
 from mmscore.errors import BenchmarkError, ConfigError, DataError, MmscoreError
@@ -42,6 +42,17 @@ def load_benchmark(path: Path) -> Benchmark:
     """
     if not path.is_file():
         raise ConfigError(f"no benchmark file `{path}`")
+    version = path.resolve(), hashlib.sha256(path.read_bytes()).hexdigest()
+    if version not in _LOADED:
+        _LOADED[version] = _loaded(path, version[1])
+    return _LOADED[version]
+
+
+_LOADED: dict[tuple[Path, str], Benchmark] = {}
+"""What files define, by their bytes: each is run once a process, whoever asks, until it changes."""
+
+
+def _loaded(path: Path, sha256: str) -> Benchmark:
     defined = getattr(_module(path), "BENCHMARK", None)
     if isinstance(defined, Benchmark):
         return replace(defined, file=path.resolve())
@@ -60,7 +71,7 @@ def load_benchmark(path: Path) -> Benchmark:
         metrics=tuple(defined.metrics),
         groups=tuple(defined.groups),
         prompt={},
-        scorer=f"{defined.name}/{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}",
+        scorer=f"{defined.name}/{sha256[:12]}",
         samples=task.samples,
         parse=task.parse,
         score=task.score,
@@ -158,8 +169,7 @@ class _Task:
     def _roots(self, row: Mapping[str, Any], files: Files, options: Options) -> Roots:
         """Where relative media paths start: beside the data, then beside the user's file."""
         beside = row.path.parent if isinstance(row, Row) else getattr(files, "root", Path())
-        folders = Roots.of(beside / self.path.name, options.media_root).folders
-        return Roots((*folders, self.path.parent))
+        return options.roots(files, beside / self.path.name, self.path.parent)
 
     def _messages(
         self, row: Mapping[str, Any], roots: Roots, given: str | None

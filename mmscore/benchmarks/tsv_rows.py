@@ -20,8 +20,9 @@ from string import ascii_uppercase
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.benchmarks.own_data import Draft, subset_files
-from mmscore.dataset.media.placeholders import HTTP
-from mmscore.dataset.media.sources import FileSource, Roots, TextSource
+from mmscore.dataset.media.paths import Roots
+from mmscore.dataset.media.placeholders import source_of
+from mmscore.dataset.media.sources import DATA_LIKE, TextSource, is_base64_of
 from mmscore.dataset.rows import Cell, Row, read, require_columns
 from mmscore.dataset.rows.python_literal import read_literal
 from mmscore.error_text import shown
@@ -63,7 +64,7 @@ class Images:
     pointed: Mapping[str, Content]
 
     @classmethod
-    def of(cls, path: Path, media_root: Path | None) -> Images:
+    def of(cls, path: Path, roots: Roots) -> Images:
         """The images of a table; only those that others point to are remembered."""
         pointers = {
             _text(row, "image").strip()
@@ -75,7 +76,7 @@ class Images:
             for row in _rows(path, ("index", "image")):
                 if _text(row, "index") in pointers and row.get("image"):
                     pointed[_text(row, "index")] = _content(row["image"])
-        return cls(Roots.of(path, media_root), pointed)
+        return cls(roots, pointed)
 
     def of_row(self, row: Row) -> tuple[Media, ...]:
         """The images a row shows; none where the table has no column of images.
@@ -110,9 +111,8 @@ class Images:
         return content
 
     def _place(self, path: str) -> Media:
-        if path.startswith((*HTTP, "data:")):
-            return Media("image", url=path)
-        return Media("image", FileSource(path, self.roots))
+        source, url = source_of(path, "image", "column `image_path`", self.roots)
+        return Media("image", source, url)
 
 
 def tsv_samples(
@@ -135,7 +135,7 @@ def tsv_samples(
     """
     for subset, file in subset_files(files, options, _SPLIT):
         path = files.path(file)
-        images = Images.of(path, options.media_root)
+        images = Images.of(path, options.roots(files, path))
         for row in options.rows(path, _rows(path)):
             require_columns(("index", "question", *needed), row, row.place)
             facts = {
@@ -198,7 +198,10 @@ def _content(value: object) -> Content:
 
 
 def _is_pointer(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value.strip()) <= POINTER_CHARACTERS
+    """Whether a cell names another row; the smallest images are as short, and tell themselves."""
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= POINTER_CHARACTERS:
+        return False
+    return not (DATA_LIKE.match(value) or is_base64_of("image", value.strip()))
 
 
 def _decoded(content: Content) -> Iterator[Media]:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
-from mmscore.plan.events import Progress
+from mmscore.plan.events import Events, Progress
+from mmscore.report.boxes import cut, style_of
+
+if TYPE_CHECKING:
+    from mmscore.benchmarks.base import Benchmark
 
 BAR_INTERVAL = 0.1
 LINE_INTERVAL = 10.0
 _WIDTH = 24
 
 
-class Teller:
+class ProgressPrinter:
     """Writes progress to a stream, no more often than its form asks for."""
 
     def __init__(self, form: str, stream: TextIO) -> None:
-        """Choose the form: `auto` is a bar on a terminal and lines elsewhere."""
+        """Choose the form: `auto` is a bar on a terminal that can draw one, lines elsewhere."""
         if form == "auto":
-            form = "bar" if stream.isatty() else "lines"
+            drawn = stream.isatty() and os.environ.get("TERM") != "dumb"
+            form = "bar" if drawn else "lines"
         self._form = form
         self._stream = stream
         self._interval = BAR_INTERVAL if form == "bar" else LINE_INTERVAL
@@ -38,8 +45,7 @@ class Teller:
         self._last = now
         self._told = progress.done
         if self._form == "bar":
-            self._stream.write(f"\r\x1b[K{self._words(progress)}")
-            self._open = True
+            self._draw(self._words(progress))
         else:
             self._stream.write(self._words(progress) + "\n")
         self._stream.flush()
@@ -54,14 +60,19 @@ class Teller:
             f"{100 * done // total}% of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
         )
         if self._form == "bar":
-            self._stream.write(f"\r\x1b[Kfetching {what}: {share}")
-            self._open = True
+            self._draw(f"fetching {what}: {share}")
         elif self._form == "json":
             state = {"fetching": what, "bytes": done, "total": total}
             self._stream.write(json.dumps(state, ensure_ascii=False) + "\n")
         else:
             self._stream.write(f"fetching {what}: {share}\n")
         self._stream.flush()
+
+    def _draw(self, line: str) -> None:
+        """Draw the bar's line anew; cut, for one that wraps could not be drawn over."""
+        columns = style_of(self._stream, os.environ).columns
+        self._stream.write(f"\r\x1b[K{cut(line, columns - 1)}")
+        self._open = True
 
     def end(self) -> None:
         """Close the bar's line, so that what follows stands on its own."""
@@ -133,3 +144,19 @@ FORMS: dict[str, Callable[[Progress], str] | None] = {
     "json": _json,
     "none": None,
 }
+
+
+def events_of(form: str, stream: TextIO) -> Events:
+    """What tells of a run on a stream, in the form that was asked for."""
+    printer = ProgressPrinter(form, stream)
+
+    def start(benchmark: Benchmark, planned: Mapping[str, int], folder: Path) -> None:
+        parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
+        printer.notice(f"{benchmark.title}: {sum(planned.values())} samples ({parts}) -> {folder}")
+
+    def progress(state: Progress) -> None:
+        printer.tell(state)
+        if state.done == state.total:
+            printer.end()
+
+    return Events(start, progress, printer.notice, printer.fetching)

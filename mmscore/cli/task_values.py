@@ -1,220 +1,185 @@
-"""From the command line's flags to the fields of a task."""
+"""From the command line's flags and the environment to the fields of a task, by the table."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from mmscore.config.evalscope import json_mapping
+from mmscore.config import mappings, options
+from mmscore.config.kinds import Kind
+from mmscore.config.option import Option
+from mmscore.config.task import load_mapping
+from mmscore.constants import EvalBackend, EvalType
+from mmscore.error_text import what
 from mmscore.errors import ConfigError
 
-_DIRECT = {
-    "model": "model",
-    "api_url": "api_url",
-    "api_key": "api_key",
-    "limit": "limit",
-    "concurrency": "eval_batch_size",
-    "repeats": "repeats",
-    "timeout": "timeout",
-    "retries": "retries",
-    "stream": "stream",
-    "out": "out",
-    "name": "name",
-    "resume": "resume",
-    "shard": "shard",
-    "fresh": "fresh",
-    "sample": "sample",
-    "seed": "seed",
-    "from_run": "from_run",
-    "status": "from_status",
-    "price": "price",
-    "max_cost": "max_cost",
-    "max_tokens_total": "max_tokens_total",
-    "max_time": "max_time",
-    "cache_replies": "cache_replies",
-    "media_root": "media_root",
-    "max_image_bytes": "max_image_bytes",
-    "min_side": "min_side",
-    "max_pixels": "max_pixels",
-    "think": "think",
-    "skip_bad_media": "skip_bad_media",
-    "inline_urls": "inline_urls",
-    "offline": "offline",
-    "dry_run": "dry_run",
-}
-"""Flag -> the task field it sets."""
 
-_PER_BENCHMARK = {
-    "data": "local_path",
-    "subset": "subset_list",
-    "system": "system_prompt",
-    "prompt_template": "prompt_template",
-    "filter": "filters",
-    "metrics": "metric_list",
-    "extra": "extra_params",
-}
-"""Flag -> the key it sets in each benchmark's `dataset_args`."""
+def task_values(
+    arguments: argparse.Namespace, before: Mapping[str, Any], environment: Mapping[str, str]
+) -> dict[str, Any]:
+    """The task fields that a command's flags set.
 
-_EXTRA = {"strict": "strict", "multiple": "multiple", "template": "language", "split": "split"}
-"""Flag -> the key it sets in each benchmark's `extra_params`."""
-
-
-ENVIRONMENT = {
-    "model": "MMSCORE_MODEL",
-    "work_dir": "MMSCORE_WORK_DIR",
-    "out": "MMSCORE_OUT",
-    "shard": "MMSCORE_SHARD",
-}
-"""Task field -> the variable that says it where neither flag nor file does; a container is told so
-what its command line leaves open. `endpoint` reads the address and the key."""
-
-
-def task_values(arguments: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
-    """The task fields that flags set, on top of those of a task file or an earlier run.
+    Args:
+        arguments: What the command line said.
+        before: The fields of a task file or an earlier run: flags are laid over them.
+        environment: The process's variables: they say what neither flag nor `before` says.
 
     Raises:
-        ConfigError: A generation option or a template file is wrong.
+        ConfigError: A flag's value is wrong, or two flags do not fit.
     """
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
     values = dict(before)
-    values.update({field: given[flag] for flag, field in _DIRECT.items() if flag in given})
-    if isinstance(given.get("model"), list):
-        values.update(_models(given["model"]))
-    if given.get("benchmarks"):
-        values["datasets"] = given["benchmarks"]
-    if given.get("generation"):
-        before_it = values.get("generation_config") or {}
-        values["generation_config"] = {**before_it, **_pairs(given["generation"], "--generation")}
-    judge = judge_values(given, values.get("judge"))
-    if judge is not None:
-        values["judge"] = judge
-    if "filter" in given:
-        given["filter"] = filters_of(arguments)
-    if "ids" in given:
-        values["ids"] = _ids(given["ids"])
-    if "prompt_template" in given:
-        given["prompt_template"] = _template(given["prompt_template"])
-    extra = {key: given[flag] for flag, key in _EXTRA.items() if flag in given}
-    if "extra" in given or extra:
-        given["extra"] = {**_pairs(given.get("extra", ()), "--extra"), **extra}
-    args = _benchmark_arguments(given, values)
-    if args:
-        values["dataset_args"] = args
-    said = {field: os.environ.get(variable) for field, variable in ENVIRONMENT.items()}
-    return {**{field: value for field, value in said.items() if value}, **values}
+    if getattr(arguments, "benchmarks", None):
+        values["datasets"] = list(arguments.benchmarks)
+    typed = [row for row in options.of_command(arguments.command) if row.place]
+    typed.sort(key=lambda row: row.place.count("."))  # a whole mapping before what lies in it
+    for row in typed:
+        value = flag_value(arguments, row)
+        if value is not None:
+            values = _put(values, row, value, row.takes(arguments.command))
+    if arguments.command == "eval":
+        if "eval_config" in values:
+            values = _with_eval_config(values)
+        elif values.get("eval_backend") != EvalBackend.VLM_EVAL_KIT:
+            values.setdefault("eval_type", EvalType.OPENAI_API)
+    return {**_said_by(environment, arguments.command, values), **values}
 
 
-def _ids(text: str) -> list[str]:
-    """The ids that a flag gives: between commas, or one a line in a file."""
-    from pathlib import Path
-
-    path = Path(text).expanduser()
-    try:
-        if not path.is_file():
-            return [one.strip() for one in text.split(",") if one.strip()]
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the ids in `{text}`: {error}") from None
-    return [line.strip() for line in lines if line.strip()]
-
-
-def _models(names: Sequence[str]) -> dict[str, Any]:
-    """The task fields of one `--model`, or of several."""
-    if len(names) == 1:
-        return {"model": names[0]}
-    return {"services": [{"model": name} for name in names]}
-
-
-def _benchmark_arguments(
-    given: Mapping[str, Any], values: Mapping[str, Any]
-) -> dict[str, dict[str, Any]]:
-    """The `dataset_args` of a task with what flags say of each of its benchmarks."""
-    args = {name: dict(value) for name, value in (values.get("dataset_args") or {}).items()}
-    for name in values.get("datasets") or []:
-        for flag, key in _PER_BENCHMARK.items():
-            if flag in given:
-                args.setdefault(name, {})[key] = given[flag]
-    return args
-
-
-def judge_values(given: Mapping[str, Any], before: Any) -> dict[str, Any] | None:
-    """The `judge` field that flags set, on top of what a task file or an earlier run says.
-
-    Returns:
-        The mapping; None where no flag says anything of a judge.
+def judge_values(
+    arguments: argparse.Namespace, before: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """The judge that flags describe, laid over an earlier one; None where no flag speaks of it.
 
     Raises:
         ConfigError: --judge is no JSON object, or flags speak of a judge that nobody names.
     """
-    if not any(name.startswith("judge") for name in given):
+    rows = [row for row in options.of_command(arguments.command) if row.place.startswith("judge")]
+    if all(flag_value(arguments, row) is None for row in rows):
         return None
-    values = json_mapping(given["judge"], "--judge") if "judge" in given else dict(before or {})
-    if "judge_strategy" in given:
-        values["strategy"] = given["judge_strategy"]
-    if "judge_model" in given:
-        values["models"] = [{"model_id": given["judge_model"]}]
-        if "strategy" not in values:
-            raise ConfigError(
-                "--judge-model without --judge-strategy",
-                hint="llm judges every reply, llm_recall those that the rule failed",
-            )
-    for flag, key in (("judge_api_url", "api_url"), ("judge_api_key", "api_key")):
-        if flag in given:
-            models = values.get("models")
-            if not models:
-                raise ConfigError(f"--{flag.replace('_', '-')} without --judge-model")
-            entries = [models] if isinstance(models, dict) else models
-            values["models"] = [{**entry, key: given[flag]} for entry in entries]
-    return values
+    judge: dict[str, Any] = task_values(arguments, {"judge": before}, {})["judge"]
+    return judge
 
 
-def filters_of(arguments: argparse.Namespace) -> list[dict[str, Any]] | None:
+def filter_values(arguments: argparse.Namespace) -> list[dict[str, Any]] | None:
     """The `filters` that flags give, in their order; None without any.
 
     Raises:
         ConfigError: An argument in JSON is broken.
     """
-    if arguments.filter is None:
+    filters: list[dict[str, Any]] | None = flag_value(
+        arguments, options.inside("dataset_args.*")["filters"]
+    )
+    return filters
+
+
+def flag_value(arguments: argparse.Namespace, row: Option) -> Any:
+    """What a flag says, as a task file would hold it; None where it was not typed.
+
+    Raises:
+        ConfigError: It is no such value.
+    """
+    flag = row.takes(arguments.command)
+    typed = getattr(arguments, destination(flag), None)
+    if typed is None or (arguments.command == "eval" and typed == ""):
         return None
-    return [dict([_filter(text)]) for text in arguments.filter]
+    kind = form_of(row, arguments.command)
+    value = kind.read(typed, flag)
+    if isinstance(value, list) and row.place == "model":
+        return [kind.check(one, flag) for one in value]
+    return kind.check(value, flag)
 
 
-def _filter(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        return name, None
-    return name, json_mapping(value, f"--filter {name}") if value.startswith("{") else value
+def destination(flag: str) -> str:
+    """The name by which argparse keeps a flag's value."""
+    return flag.lstrip("-").replace("-", "_")
 
 
-def _pairs(texts: Sequence[str], flag: str) -> dict[str, Any]:
-    """The mapping that a repeated flag gives: KEY=VALUE with a value in JSON or text, or JSON."""
-    values: dict[str, Any] = {}
-    for text in texts:
-        if text.lstrip().startswith("{"):
-            values.update(json_mapping(text, flag))
-            continue
-        key, equals, value = text.partition("=")
-        if not equals or not key:
+def form_of(row: Option, command: str) -> Kind:
+    """How a command writes an option's value: `eval` as EvalScope does."""
+    return (row.kind.evalscope if command == "eval" else None) or row.kind
+
+
+def _put(values: dict[str, Any], row: Option, value: Any, flag: str) -> dict[str, Any]:
+    """The fields with one more set, at the row's place."""
+    if row.place == "model" and isinstance(value, list):
+        return {**values, "services": [{"model": name} for name in value]}
+    if row.place.startswith("judge.models.*."):
+        return {**values, "judge": _with_judge_model(values.get("judge"), row.key, value, flag)}
+    whole, each, inner = row.place.partition(".*.")
+    if not each:
+        return _laid_in(values, whole.split("."), value, row.kind.merges, "the task")
+    held = _mapping(values.get(whole), whole)
+    for name in values.get("datasets") or ():
+        place = f"{whole}.{name}"
+        held[name] = _laid_in(held.get(name), inner.split("."), value, row.kind.merges, place)
+    return {**values, whole: held} if held else values
+
+
+def _laid_in(
+    held: object, way: Sequence[str], value: Any, merges: bool, place: str
+) -> dict[str, Any]:
+    """A copy of a mapping with a value set at the end of a way of keys."""
+    found = _mapping(held, place)
+    key, *rest = way
+    if rest:
+        found[key] = _laid_in(found.get(key), rest, value, merges, f"{place}.{key}")
+    else:
+        found[key] = {**_mapping(found.get(key), key), **value} if merges else value
+    return found
+
+
+def _mapping(held: object, place: str) -> dict[str, Any]:
+    if held is not None and not isinstance(held, Mapping):
+        raise ConfigError(f"`{place}` is {what(held)}, expected a mapping")
+    return dict(held or {})
+
+
+def _with_judge_model(held: object, key: str, value: Any, flag: str) -> dict[str, Any]:
+    """The judge with one more thing said of its model, or of each of its models."""
+    judge = _mapping(held, "judge")
+    if key == "model_id":
+        if "strategy" not in judge:
             raise ConfigError(
-                f"{flag} is `{text}`, expected KEY=VALUE or JSON",
-                hint="such as --generation temperature=0" if flag == "--generation" else None,
+                "--judge-model without --judge-strategy",
+                hint="llm judges every reply, llm_recall those that the rule failed",
             )
-        try:
-            values[key] = json.loads(value)
-        except ValueError:
-            values[key] = value
-    return values
+        return {**judge, "models": [{"model_id": value}]}
+    models = judge.get("models")
+    if not models:
+        raise ConfigError(f"{flag} without --judge-model")
+    entries = models if isinstance(models, list) else [models]
+    return {**judge, "models": [{**_mapping(one, "judge.models"), key: value} for one in entries]}
 
 
-def _template(text: str) -> str:
-    if not text.startswith("@"):
-        return text
-    from pathlib import Path
+def _said_by(
+    environment: Mapping[str, str], command: str, said: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The task fields that variables alone say; `late` ones are read where they are needed."""
+    found = {}
+    for name, row in options.fields().items():
+        if row.late or name in said or not (row.takes(command) or command in ("run", "eval")):
+            continue
+        variable = next((one for one in row.env if environment.get(one)), None)
+        if variable:
+            try:
+                value = row.kind.parse(environment[variable])
+            except ValueError as error:
+                raise ConfigError(f"the variable `{variable}`: {error}") from None
+            found[name] = row.kind.check(value, f"the variable `{variable}`")
+    return found
 
-    try:
-        return Path(text[1:]).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the template file `{text[1:]}`: {error}") from None
+
+def _with_eval_config(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields with the configuration read; a whole task file is taken apart."""
+    text = values["eval_config"]
+    is_json = text.lstrip().startswith("{")
+    config = mappings.from_json(text, "--eval-config") if is_json else load_mapping(Path(text))
+    if "eval_config" in config:
+        return {**config, **values, "eval_config": config["eval_config"]}
+    if "eval_backend" not in values:
+        raise ConfigError(
+            "--eval-config is given without --eval-backend",
+            hint=f"--eval-backend {EvalBackend.VLM_EVAL_KIT} says whose it is",
+        )
+    return {**values, "eval_config": config}

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
-from mmscore.config.evalscope import EVAL_TYPES
+from mmscore.config.options import EVAL_TYPES
+from mmscore.config.refused import STRATEGIES
 from mmscore.error_text import nearest_hint, shown, what
 from mmscore.errors import ConfigError
 
 Strategy = Literal["auto", "rule", "llm", "llm_recall"]
-STRATEGIES: tuple[Strategy, ...] = ("auto", "rule", "llm", "llm_recall")
 AGGREGATIONS = ("mean", "median", "majority_vote")
 SCORE_TYPES = ("pattern", "numeric")
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 import mmscore._core as _core
-from mmscore.errors import DataError
+from mmscore.errors import DataError, MmscoreError, machine_error
 
 
 class Archive(Protocol):
@@ -118,7 +118,9 @@ class Folder:
         except FileNotFoundError:
             raise DataError(f"no `{name}` in the folder `{self.root}`") from None
         except OSError as error:
-            raise DataError(f"cannot read `{path}`: {error.strerror or error}") from error
+            raise machine_error(error, f"reading `{path}`") or DataError(
+                f"cannot read `{path}`: {error.strerror or error}"
+            ) from error
 
     def fingerprint(self) -> str:
         """SHA-256 over the files' names and sizes."""
@@ -185,7 +187,7 @@ def fingerprint_of(members: Iterable[tuple[str, int]]) -> str:
     return total.hexdigest()
 
 
-def _unreadable(place: str, error: OSError) -> DataError:
+def _unreadable(place: str, error: OSError) -> MmscoreError:
     match error:
         case FileNotFoundError():
             folder = Path(place).parent
@@ -197,4 +199,6 @@ def _unreadable(place: str, error: OSError) -> DataError:
         case PermissionError():
             hint = "check the owner and the mode of the file"
             return DataError(f"archive `{place}` may not be read by this user", hint=hint)
-    return DataError(f"archive `{place}` cannot be read: {error.strerror or error}")
+    return machine_error(error, f"reading the archive `{place}`") or DataError(
+        f"archive `{place}` cannot be read: {error.strerror or error}"
+    )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mmscore.config.evalscope import sent_options
 from mmscore.config.task import DEFAULT_RETRIES, DEFAULT_TIMEOUT, TaskConfig, resolve_secret
 from mmscore.dataset.hub.cache import Cache
 from mmscore.dataset.hub.linked_images import Links
@@ -54,7 +55,8 @@ def _retries(options: Mapping[str, Any]) -> int:
 
 def body_options(task: TaskConfig) -> dict[str, Any]:
     """The generation options as they go into the request body."""
-    return request_options(task.generation_config, stream=streams(task))
+    options = sent_options(task.generation_config, task.eval_type)
+    return request_options(options, stream=streams(task))
 
 
 def limits(task: TaskConfig) -> ImageLimits:

@@ -16,7 +16,8 @@ from typing import Any
 
 from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
-from mmscore.error_text import shown
+from mmscore.dataset.media.paths import LOOK_THERE
+from mmscore.error_text import printable, shown
 from mmscore.errors import DataError, EndpointError, Exit
 from mmscore.model.attachments import MediaEncoder
 from mmscore.model.client import Client
@@ -186,10 +187,17 @@ def _data_problems(found: Findings, survey: Survey) -> None:
             f"{len(survey.duplicates)} sample ids occur twice: {_listed(survey.duplicates)}"
         )
     found.problems += survey.problems
+    missing = []
     for place, ids in survey.missing.items():
-        found.problems.append(f"{place} is missing; shown by {of_samples(ids)}")
-    if survey.missing and survey.tried:
-        found.problems.append(f"of the missing media, the first: {survey.tried}")
+        fault = survey.faults.get(place)
+        sentence = f"{printable(place)} is missing"
+        if fault is not None and fault.hint != LOOK_THERE:
+            sentence = f"{fault.message} ({fault.hint})" if fault.hint else fault.message
+        elif fault is not None:
+            missing.append(fault.message)
+        found.problems.append(f"{sentence}; shown by {of_samples(ids)}")
+    if missing:
+        found.problems.append(f"of the missing media, the first: {missing[0]}")
     found.notes += _shortened(survey.warnings)
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
-from mmscore.dataset.media.sources import BytesSource, FileSource, TextSource
+from mmscore.dataset.media.paths import FileSource
+from mmscore.dataset.media.sources import BytesSource, TextSource
 from mmscore.dataset.rows import Cell
 from mmscore.error_text import shown
 from mmscore.model.request import media_of

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
-from mmscore.config.task import parse_shard
+from mmscore.config.kinds import parse_shard
 from mmscore.errors import ConfigError
 from mmscore.plan.survey import Survey
 from mmscore.types import Sample

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 
-from mmscore.dataset.media.sources import FileSource
+from mmscore.dataset.media.paths import FileSource
 from mmscore.error_text import listed, nearest_hint, shown
-from mmscore.errors import ConfigError, DataError
+from mmscore.errors import ConfigError, DataError, MediaError
 from mmscore.model.request import media_of
 from mmscore.types import Media, Message, Sample, Text
 
@@ -56,7 +56,7 @@ class Survey:
         lengths: Subset name -> prompt lengths (and with them the number of samples).
         media: How many distinct media the samples show.
         missing: Places of media that cannot be found -> ids of the samples that show them.
-        tried: Where the first missing medium was looked for, in a sentence.
+        faults: Of the first of them what was tried, or why they may not be read.
         duplicates: Sample ids that occur more than once.
         problems: Why records cannot be asked, a sentence each.
         warnings: What is odd about records that can be asked, a sentence each.
@@ -70,7 +70,7 @@ class Survey:
     lengths: dict[str, Lengths] = field(default_factory=dict)
     media: int = 0
     missing: dict[str, list[str]] = field(default_factory=dict)
-    tried: str = ""
+    faults: dict[str, MediaError] = field(default_factory=dict)
     duplicates: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -167,8 +167,8 @@ class _Pass:
             self.media.add(place)
             if not source.exists():
                 found.missing[source.name] = []
-                if not found.tried and isinstance(source, FileSource):
-                    found.tried = source.missing()
+                if isinstance(source, FileSource) and len(found.faults) < _SHOWN:
+                    found.faults[source.name] = source.fault()
         if found.missing and source.name in found.missing:
             found.missing[source.name].append(sample.id)
 
@@ -212,12 +212,13 @@ def check_survey(found: Survey, place: str, *, skip_bad_media: bool) -> None:
         )
     if found.missing and not skip_bad_media:
         spoiled = [one for ids in found.missing.values() for one in ids]
-        folder = "name the folder of the media with --media-root, " if found.tried else ""
+        fault = next(iter(found.faults.values()), None)
+        remedy = f"{fault.hint}, " if fault is not None and fault.hint else ""
         raise DataError(
             f"{_count(found.missing, 'medium', 'media')} of {_count(spoiled, 'sample', 'samples')} "
             f"cannot be found: {', '.join(map(_quoted, found.missing))}"
-            f"{f'; {found.tried}' if found.tried else ''}",
-            hint=f"complete the data, {folder}or run the rest with --skip-bad-media",
+            f"{f'; {fault.message}' if fault is not None else ''}",
+            hint=f"complete the data, {remedy}or run the rest with --skip-bad-media",
         )
 
 

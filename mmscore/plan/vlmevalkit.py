@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmscore.config.evalscope import json_mapping
+from mmscore.config.mappings import from_json
 from mmscore.config.task import TaskConfig, load_mapping
 from mmscore.constants import EvalBackend
 from mmscore.dataset.rows import read
@@ -93,7 +93,7 @@ def data_folder() -> Path:
 def _mapping(config: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
     if isinstance(config, str):
         text = config.lstrip().startswith("{")
-        return json_mapping(config, "`eval_config`") if text else load_mapping(Path(config))
+        return from_json(config, "`eval_config`") if text else load_mapping(Path(config))
     if not isinstance(config, Mapping):
         raise ConfigError(f"`eval_config` is {what(config)}, expected a mapping")
     return config

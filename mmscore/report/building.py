@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from mmscore.report import counts
-from mmscore.report.statistics import interval, mean, total
+from mmscore.report.repeats import Repeats, repeats
+from mmscore.report.statistics import clustered, interval, mean, total
 from mmscore.report.summary import OVERALL, Coverage, Report, Row
 from mmscore.store.lines import MISSING, Line
 from mmscore.store.run_folder import Run
@@ -45,6 +47,7 @@ def build(run: Run) -> Report:
         usage=counts.usage(run),
         timing=counts.timing(run),
         judge=counts.judge(run),
+        images=len({line.cluster for line in lines if line.cluster is not None}),
         changed_media=counts.changed_media(run),
     )
 
@@ -90,7 +93,26 @@ def _row(metric: str, name: str, category: str, lines: Sequence[Line]) -> Row:
     score = mean(values)
     low, high = interval(_independent(metric, lines)) or (None, None)
     shown = None if score is None else round(score, 4)
-    return Row(metric, name, category, len(values), score, low, high, shown)
+    return Row(
+        metric, name, category, len(values), score, low, high, shown, _clustered(metric, lines)
+    )
+
+
+def _clustered(metric: str, lines: Sequence[Line]) -> tuple[float, float] | None:
+    """The interval clustered by what samples show; None where each shows something of its own.
+
+    A sample without media is a cluster of its own, and so are its repeats, which share its media.
+    """
+    found: dict[str, tuple[Hashable, list[float]]] = {}
+    for line in lines:
+        value = line.value(metric)
+        if value is not None:
+            shown = line.id if line.cluster is None else line.cluster
+            found.setdefault(line.id, (shown, []))[1].append(value)
+    clusters = [cluster for cluster, _ in found.values()]
+    if len(set(clusters)) == len(clusters):
+        return None
+    return clustered([total(values) / len(values) for _, values in found.values()], clusters)
 
 
 def _independent(metric: str, lines: Sequence[Line]) -> list[float]:
@@ -115,9 +137,7 @@ def _overall(metric: str, lines: Sequence[Line], scores: Sequence[Row]) -> Row:
         (_weighted([(r.shown, r.num) for r in rows]), sum(r.num for r in rows))
         for rows in parts.values()
     ]
-    return Row(
-        metric, OVERALL, "-", exact.num, exact.score, exact.low, exact.high, _weighted(pairs)
-    )
+    return replace(exact, shown=_weighted(pairs))
 
 
 def _weighted(pairs: Sequence[tuple[float | None, int]]) -> float | None:
@@ -158,13 +178,12 @@ def _labels_at(place: int) -> Callable[[Line], Iterable[str]]:
     return lambda line: line.groups[place]
 
 
-def _repeats(run: Run, metrics: Sequence[str]) -> dict[str, tuple[float | None, ...]]:
-    """The overall score of each repeat; empty where each sample was asked once."""
+def _repeats(run: Run, metrics: Sequence[str]) -> dict[str, Repeats]:
+    """What the repeats come to; empty where each sample was asked once."""
     count = run.info.repeats
     if count < 2:
         return {}
-    parts = [[line for line in run.lines if line.repeat == number] for number in range(count)]
-    return {m: tuple(mean(_values(m, part)) for part in parts) for m in metrics}
+    return {metric: repeats(metric, run.lines, count) for metric in metrics}
 
 
 def _bounds(metric: str, lines: Sequence[Line]) -> tuple[float, float] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmscore.errors import DataError
-from mmscore.report.boxes import Style, box, clean, plain
+from mmscore.report.boxes import Style, clean, fitted_box, plain, wrapped
 from mmscore.report.labels import metric_labels, number, percent
 from mmscore.report.statistics import bootstrap, mcnemar, mean, total
 from mmscore.store.lines import Line, metric_names
@@ -297,7 +297,8 @@ def to_json(comparison: Comparison) -> str:
     """The comparison as versioned JSON; scores are fractions 0..1, unrounded."""
     import json
 
-    return json.dumps(to_dict(comparison), ensure_ascii=False, indent=2) + "\n"
+    words = json.dumps(to_dict(comparison), ensure_ascii=False, indent=2, allow_nan=False)
+    return words + "\n"
 
 
 def to_text(comparison: Comparison, style: Style = Style(), flips: int = 10) -> str:  # noqa: B008
@@ -310,15 +311,16 @@ def to_text(comparison: Comparison, style: Style = Style(), flips: int = 10) -> 
     """
     label = metric_labels([comparison.metric])[comparison.metric]
     first, second = map(clean, comparison.names)
-    lines = [f"A = {first}", f"B = {second}", "", _table(comparison, label), ""]
-    lines += _verdict(comparison)
-    lines += [f"Warning      {clean(warning)}" for warning in comparison.warnings]
-    lines += _listed(comparison, flips)
+    lines = [f"A = {first}", f"B = {second}", "", _table(comparison, label, style.columns), ""]
+    told = [*_verdict(comparison)]
+    told += [f"Warning      {clean(warning)}" for warning in comparison.warnings]
+    lines += [part for line in told for part in wrapped(line, style.columns, 0)]
+    lines += _listed(comparison, flips, style.columns)
     text = "\n".join(lines)
     return text if style.boxes else plain(text)
 
 
-def _table(comparison: Comparison, label: str) -> str:
+def _table(comparison: Comparison, label: str, columns: int) -> str:
     rows = [
         (clean(name), pairs, a, b, gained, lost)
         for name, (pairs, a, b, gained, lost) in comparison.subsets.items()
@@ -331,7 +333,14 @@ def _table(comparison: Comparison, label: str) -> str:
         [clean(label), name, str(pairs), percent(a), percent(b), _points(a, b), str(g), str(lost)]
         for name, pairs, a, b, g, lost in rows
     ]
-    return box(head, cells, right=frozenset(head[2:]))
+    return fitted_box(
+        head,
+        cells,
+        frozenset(head[2:]),
+        columns,
+        titled=[("Metric",)],
+        dropped=["Gained", "Lost", "Pairs"],
+    )
 
 
 def _points(a: float | None, b: float | None) -> str:
@@ -366,13 +375,14 @@ def _probability(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
 
 
-def _listed(comparison: Comparison, most: int) -> list[str]:
+def _listed(comparison: Comparison, most: int, columns: int) -> list[str]:
     lost = comparison.flips[: comparison.lost][:most]
     gained = comparison.flips[comparison.lost :][:most]
     if not lost and not gained:
         return []
     cells = [_line(flip) for flip in (*lost, *gained)]
-    lines = ["", box(["Flip", "Sample", "Target", "A read", "B read"], cells, right=frozenset())]
+    head = ["Flip", "Sample", "Target", "A read", "B read"]
+    lines = ["", fitted_box(head, cells, frozenset(), columns, dropped=["Target"])]
     hidden = len(comparison.flips) - len(cells)
     if hidden:
         lines.append(f"… {hidden} more with --json")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from mmscore.report.repeats import Repeats
 from mmscore.report.statistics import deviation, mean
 from mmscore.report.summary import SCHEMA, Report, Row
 from mmscore.store.records import JudgeSummary, Prediction, Score
@@ -33,6 +34,11 @@ def to_dict(report: Report) -> dict[str, Any]:
         "scores": [_row(row, "subset", row.category) for row in report.scores],
         "overall": {row.metric: row.score for row in report.overall},
         "intervals": {row.metric: _pair(row.low, row.high) for row in report.overall},
+        "clustered": {
+            row.metric: {**_pair(*row.clustered), "clusters": report.images}
+            for row in report.overall
+            if row.clustered is not None
+        },
         "macro": dict(report.macro),
         "categories": [_row(row, "category") for row in report.categories],
         "groups": {
@@ -42,7 +48,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             metric: _pair(*pair) if pair else None for metric, pair in report.bounds.items()
         },
         "finished_only": dict(report.finished),
-        "repeats": {metric: _repeats(scores) for metric, scores in report.repeats.items()},
+        "repeats": {metric: _repeats(found) for metric, found in report.repeats.items()},
         "status": dict(report.status),
         "shares": {name: report.share(name) for name in ("no_answer", "truncated", "refused")},
         "failures": [
@@ -72,6 +78,7 @@ def _row(row: Row, name: str, category: str | None = None) -> dict[str, Any]:
         "score": row.score,
         "low": row.low,
         "high": row.high,
+        "clustered": _pair(*row.clustered) if row.clustered else None,
     }
 
 
@@ -79,10 +86,14 @@ def _pair(low: float | None, high: float | None) -> dict[str, float | None]:
     return {"low": low, "high": high}
 
 
-def _repeats(scores: Iterable[float | None]) -> dict[str, Any]:
-    listed = list(scores)
-    known = [score for score in listed if score is not None]
-    return {"scores": listed, "mean": mean(known), "deviation": deviation(known)}
+def _repeats(found: Repeats) -> dict[str, Any]:
+    known = [score for score in found.scores if score is not None]
+    return {
+        "scores": list(found.scores),
+        "mean": mean(known),
+        "deviation": deviation(known),
+        **found.to_json(),
+    }
 
 
 def csv_lines(run: Run) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from mmscore.error_text import listed
 from mmscore.errors import DataError
-from mmscore.report.boxes import Style, box, clean, plain
+from mmscore.report.boxes import Style, clean, fitted_box, plain, width, wrapped
 from mmscore.report.compare import compare
 from mmscore.report.labels import percent, span
 from mmscore.store.run_folder import RUN, load
@@ -190,8 +190,13 @@ def _mark_best(cells: dict[tuple[str, str], Cell], benchmark: str) -> None:
 
 def to_text(table: ModelTable, style: Style = Style()) -> str:  # noqa: B008 - frozen
     """The table for a terminal."""
-    drawn = box(*_grid(table, best="*"), right=frozenset())
-    lines = [drawn, *_legend(table)]
+    head, rows = _grid(table, best="*")
+    drawn = fitted_box(head, rows, frozenset(), style.columns)
+    if style.columns and width(drawn.partition("\n")[0]) > style.columns:
+        head, rows = _grid(table, best="*", spans=False)
+        drawn = fitted_box(head, rows, frozenset(), style.columns)
+    told = (wrapped(line, style.columns, 0) for line in _legend(table))
+    lines = [drawn, *(part for parts in told for part in parts)]
     return "\n".join(lines) if style.boxes else plain("\n".join(lines))
 
 
@@ -219,25 +224,28 @@ def guarded(text: str) -> str:
     return f"'{text}" if text[:1] in "=+-@\t\r" and text else text
 
 
-def _grid(table: ModelTable, best: str) -> tuple[list[str], list[list[str]]]:
+def _grid(table: ModelTable, best: str, *, spans: bool = True) -> tuple[list[str], list[list[str]]]:
     head = ["Model", *map(clean, table.benchmarks)]
     rows = [
         [
             clean(model),
-            *(_words(table.cells.get((model, name)), best) for name in table.benchmarks),
+            *(
+                _words(table.cells.get((model, name)), best, spans=spans)
+                for name in table.benchmarks
+            ),
         ]
         for model in table.models
     ]
     return head, rows
 
 
-def _words(cell: Cell | None, best: str) -> str:
+def _words(cell: Cell | None, best: str, *, spans: bool) -> str:
     if cell is None:
         return "-"
     text = percent(cell.score)
     if cell.best:
         text = f"{best}{text}{best}" if best == "**" else f"{text}{best}"
-    text += f" ({span(cell.low, cell.high)})" if cell.low is not None else ""
+    text += f" ({span(cell.low, cell.high)})" if spans and cell.low is not None else ""
     return text if cell.complete else f"{text} n={cell.num}"
 
 

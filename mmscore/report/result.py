@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mmscore import report
-from mmscore.errors import Exit
+from mmscore.disk import make_folder
+from mmscore.errors import Exit, StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +26,25 @@ class Result:
     report: report.Report
     exit_code: Exit
 
+    @property
+    def num(self) -> int:
+        """How many replies were scored."""
+        return self.report.main.num
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """Metric -> the mean over all scored replies, 0..1; None where nothing was scored."""
+        return {row.metric: row.score for row in self.report.overall}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values, in the shape of `report.json`."""
+        from mmscore.report.files import to_dict
+
+        return to_dict(self.report)
+
     def __repr__(self) -> str:
         """Return where it lies and what it scored, in a line: a dict of results prints this."""
-        scores = {row.metric: row.score for row in self.report.overall}
-        return f"Result(folder={str(self.folder)!r}, num={self.report.main.num}, scores={scores})"
+        return f"Result(folder={str(self.folder)!r}, num={self.num}, scores={self.scores})"
 
     def __str__(self) -> str:
         """Return the report as text, as the command line prints it."""
@@ -39,23 +56,44 @@ class Result:
 def reported(
     folder: Path,
     formats: tuple[str, ...] = ("json", "csv"),
-    thumbnails: Callable[[report.Run], Mapping[str, str]] = lambda _: {},
+    images: Callable[[report.Run], report.PageImages] = lambda _: report.PageImages(),
+    *,
+    out: Path | None = None,
+    must_write: bool = True,
+    notice: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """Build a run's report and write it in its folder.
+    """Build a run's report and write it.
 
     Args:
         folder: The run's folder.
         formats: Which reports to write.
-        thumbnails: Makes small pictures for the one in HTML.
+        images: Makes small pictures for the one in HTML.
+        out: The folder to write it in; the run's own by default.
+        must_write: Whether a run's own folder that cannot be written is an error: a report can be
+            looked at without.
+        notice: Who hears of what was left out.
 
     Raises:
         DataError: The folder holds no run.
         StorageError: The report cannot be written.
     """
-    run = report.load(folder)
+    damaged: list[str] = []
+    run = report.load(folder, damaged=damaged.append)
+    if damaged:
+        notice(
+            f"{len(damaged)} damaged scores are left out, the first: {damaged[0]}; "
+            f"`mmscore score {folder}` makes them anew"
+        )
     built = report.build(run)
-    for name in formats:
-        report.write(built, run, name, thumbnails=thumbnails(run) if name == "html" else None)
+    try:
+        if out is not None:
+            make_folder(out)
+        for name in formats:
+            report.write(built, run, name, out, images(run) if name == "html" else None)
+    except StorageError as error:
+        if must_write or out is not None:
+            raise
+        notice(f"{error.message}: the report is only shown; --out DIR writes it elsewhere")
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     failed = failed or bool(built.judge and built.judge["failed"])
     code = Exit.INCOMPLETE if failed or run.info.stopped else Exit.COMPLETE

@@ -7,12 +7,14 @@ All functions are pure and deterministic. The order of their input matters only 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 Z_95 = 1.959963984540054
 """The 97.5 % point of the standard normal distribution."""
 _NOTHING = 1e-300
 """Below it lies only what stands for 0."""
+_ALIKE = 1e-6
+"""Values closer to each other say no more of their spread than equal ones."""
 
 
 def total(values: Iterable[float]) -> float:
@@ -44,12 +46,54 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     """
     # BLEU says "nothing shared" by a number near 1e-308, which is no more a mean than 0 is.
     plain = [0.0 if value < _NOTHING else value for value in values]
+    if not plain:
+        return None
     if all(value in (0.0, 1.0) for value in plain):
-        return wilson(int(math.fsum(plain)), len(plain)) if plain else None
+        return wilson(math.fsum(plain), len(plain))
+    if len(plain) > 1 and max(plain) - min(plain) < _ALIKE:
+        # Three perfect replies do not prove perfection, whatever metric says that they are.
+        return wilson(math.fsum(plain), len(plain))
     return bootstrap(values)
 
 
-def wilson(successes: int, count: int, z: float = Z_95) -> tuple[float, float]:
+def clustered(values: Sequence[float], clusters: Sequence[Hashable]) -> tuple[float, float] | None:
+    """The 95 % interval of a mean whose values come in clusters: questions on one image.
+
+    Source: the cluster-robust variance of a mean, G / (G - 1) * sum of squared cluster sums of
+    residuals / n^2 ("Longitudinal data analysis using generalized linear models", Biometrika 73
+    (1986), for a constant). Values of 0 and 1 get Wilson's interval for as many independent values
+    as have that variance; values that are all alike, for as many as there would be if the values
+    of a cluster were one.
+
+    Args:
+        values: One value for each sample, 0..1 (or differences of pairs, -1..1).
+        clusters: The cluster of each.
+
+    Returns:
+        (low, high), or None where there are fewer than two clusters.
+    """
+    count = len(values)
+    sums: dict[Hashable, list[float]] = {}
+    center = math.fsum(values) / count if count else 0.0
+    for value, cluster in zip(values, clusters, strict=True):
+        sums.setdefault(cluster, []).append(value - center)
+    groups = len(sums)
+    if groups < 2:
+        return None
+    squares = math.fsum(math.fsum(residuals) ** 2 for residuals in sums.values())
+    variance = groups / (groups - 1) * squares / count**2
+    smallest, largest = min(values), max(values)
+    if largest - smallest < _ALIKE and smallest >= 0 and largest <= 1:
+        independent = count**2 / sum(len(residuals) ** 2 for residuals in sums.values())
+        return wilson(center * independent, independent)
+    if all(value in (0.0, 1.0) for value in values) and variance > 0:
+        independent = min(float(count), center * (1 - center) / variance)
+        return wilson(center * independent, independent)
+    half = Z_95 * math.sqrt(variance)
+    return max(center - half, min(smallest, 0.0)), min(center + half, max(largest, 0.0))
+
+
+def wilson(successes: float, count: float, z: float = Z_95) -> tuple[float, float]:
     """Wilson's score interval for a proportion.
 
     Source: "Probable inference, the law of succession, and statistical inference",
@@ -57,8 +101,8 @@ def wilson(successes: int, count: int, z: float = Z_95) -> tuple[float, float]:
     has no width.
 
     Args:
-        successes: How many of them were right.
-        count: How many there were, at least 1.
+        successes: How many of them were right; of values between, their sum.
+        count: How many there were, more than 0; a number of independent ones need not be whole.
         z: The normal quantile; the default gives 95 %.
 
     Returns:
@@ -68,8 +112,8 @@ def wilson(successes: int, count: int, z: float = Z_95) -> tuple[float, float]:
     square = z * z / count
     center = (share + square / 2) / (1 + square)
     half = z * math.sqrt(share * (1 - share) / count + square / (4 * count)) / (1 + square)
-    low = 0.0 if successes == 0 else max(0.0, center - half)
-    high = 1.0 if successes == count else min(1.0, center + half)
+    low = 0.0 if successes <= 0 else max(0.0, center - half)
+    high = 1.0 if successes >= count else min(1.0, center + half)
     return low, high
 
 

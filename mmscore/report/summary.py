@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmscore.report.repeats import Repeats
 from mmscore.store.info import RunInfo
 
 SCHEMA = 1
@@ -27,6 +28,7 @@ class Row:
         score: Their mean, 0..1, unrounded; None where there are none.
         low: Lower end of the 95 % interval.
         high: Upper end of the 95 % interval.
+        clustered: The interval that knows which samples show the same media; None where none do.
         shown: The score as tables show it. The reference keeps four decimals and averages those
             again for its OVERALL row; tables follow it so that they can be laid side by side.
     """
@@ -39,6 +41,7 @@ class Row:
     low: float | None
     high: float | None
     shown: float | None
+    clustered: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +82,14 @@ class Report:
         groups: Metadata key -> one row a metric and value.
         bounds: Metric -> score if all failed samples were wrong, and if all were right.
         finished: Metric -> score over replies that were not cut off.
-        repeats: Metric -> the overall score of each repeat; empty for a single one.
+        repeats: Metric -> what the repeats come to; empty for a single one.
         status: Status -> count.
         failures: The reasons of failed samples: (status, sentence, count), commonest first.
         coverage: How many samples got how far.
         usage: Token totals, and the replies that came without a count.
         timing: Wall time, requests, retries, latency.
         judge: Samples with a verdict, judge failures and judge tokens; None without a judge.
+        images: How many different media (or sets of them) the samples show.
         changed_media: Samples of which a medium was re-encoded before sending.
     """
 
@@ -99,13 +103,14 @@ class Report:
     groups: Mapping[str, tuple[Row, ...]]
     bounds: Mapping[str, tuple[float, float] | None]
     finished: Mapping[str, float | None]
-    repeats: Mapping[str, tuple[float | None, ...]]
+    repeats: Mapping[str, Repeats]
     status: Mapping[str, int]
     failures: tuple[tuple[str, str, int], ...]
     coverage: Coverage
     usage: Mapping[str, Any]
     timing: Mapping[str, Any]
     judge: Mapping[str, Any] | None
+    images: int
     changed_media: int
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mmscore.report.boxes import Style, box, clean, pad, plain, width
+from mmscore.report.boxes import Style, clean, cut, fitted_box, pad, plain, width, wrapped
 from mmscore.report.labels import metric_labels, number, percent, seconds, span
+from mmscore.report.repeats import Repeats
 from mmscore.report.statistics import deviation, mean
 from mmscore.report.summary import TRUNCATED_WARNING, Report, Row
 
@@ -14,6 +15,8 @@ _VALUES_SHOWN = 12
 _METRICS_SHOWN = 3
 _REASONS_SHOWN = 3
 _REASON_WIDTH = 160
+_BREAKDOWN_WIDTH = 32
+"""Columns of a breakdown besides its names."""
 
 
 def render(report: Report, style: Style = Style()) -> str:  # noqa: B008 - frozen
@@ -43,10 +46,17 @@ def table(reports: Sequence[Report], style: Style = Style()) -> str:  # noqa: B0
             line.append(row.category if known else "-")
         line.append(span(row.low, row.high))
         cells.append([clean(cell) for cell in line])
-    if style.boxes:
-        return box(head, cells, right=frozenset({"Num"}))
-    # Before the widths are taken: an arrow that goes would leave a gap.
-    return plain(box(head, [[plain(cell) for cell in row] for row in cells], frozenset({"Num"})))
+    if not style.boxes:  # before the widths are taken: an arrow that goes would leave a gap
+        cells = [[plain(cell) for cell in row] for row in cells]
+    drawn = fitted_box(
+        head,
+        cells,
+        frozenset({"Num"}),
+        style.columns,
+        titled=[("Model", "Dataset"), ("Metric",)],
+        dropped=["Category", "95% CI", "Dataset"],
+    )
+    return drawn if style.boxes else plain(drawn)
 
 
 def _table_rows(report: Report) -> Iterator[Row]:
@@ -67,9 +77,14 @@ def _below(report: Report, style: Style) -> list[str]:
     size = max((width(name) for name, _ in pairs), default=0) + 2
     lines = [""]
     for name, text in pairs:
-        warning = name == "Warning"
-        line = pad(name, size) + text if name else text and " " * size + text
-        lines.append(f"\x1b[33m{line}\x1b[0m" if warning and style.color else line)
+        told = wrapped(text, style.columns, size)
+        if not text:
+            told = [pad(name, size)] if name else [""]
+        else:
+            heads = [pad(name, size), *[" " * size] * (len(told) - 1)]
+            told = [head + part for head, part in zip(heads, told, strict=True)]
+        warning = name == "Warning" and style.color
+        lines += [f"\x1b[33m{line}\x1b[0m" if warning else line for line in told]
     lines += _breakdowns(report, style)
     return lines if style.boxes else [plain(line) for line in lines]
 
@@ -88,8 +103,14 @@ def _averages(report: Report) -> Iterator[tuple[str, str]]:
                 f"micro (by sample) {percent(row.shown)}, 95% CI {span(row.low, row.high)}"
                 f" · macro (mean of {subsets} subsets) {percent(report.macro[row.metric])}",
             )
+    for row in report.overall:
+        if row.metric in told and row.clustered is not None:
+            yield (
+                f"{labels[row.metric]} by image",
+                f"95% CI {span(*row.clustered)}: the samples show {number(report.images)} images",
+            )
     for metric in told if report.repeats else ():
-        scores = report.repeats[metric]
+        scores = report.repeats[metric].scores
         known = [score for score in scores if score is not None]
         spread = deviation(known)
         if spread is not None:
@@ -98,6 +119,21 @@ def _averages(report: Report) -> Iterator[tuple[str, str]]:
                 f"{' '.join(percent(score) for score in scores)} · mean {percent(mean(known))}"
                 f", standard deviation {spread * 100:.2f} points",
             )
+        yield from _together(report.repeats[metric])
+
+
+def _together(found: Repeats) -> Iterator[tuple[str, str]]:
+    """What the replies of one sample come to together, in two lines."""
+    if found.pass_at:
+        parts = [f"pass@{k} {percent(one.score)}" for k, one in found.pass_at.items()]
+        last = found.pass_at[max(found.pass_at)]
+        yield "", f"{' · '.join(parts)}, 95% CI {span(last.low, last.high)}"
+    if found.majority is not None:
+        yield (
+            "",
+            f"majority vote {percent(found.majority.score)}, "
+            f"95% CI {span(found.majority.low, found.majority.high)}",
+        )
 
 
 def _samples(report: Report) -> Iterator[tuple[str, str]]:
@@ -216,14 +252,16 @@ def _breakdowns(report: Report, style: Style) -> Iterator[str]:
     parts = [(name, [r for r in rows if r.metric == report.primary]) for name, rows in every]
     size = max((width(clean(r.name)) for _, rows in parts for r in rows[:_VALUES_SHOWN]), default=0)
     size = max(size, *(width(name) + 1 for name, _ in parts), 0)
+    if style.columns:
+        size = min(size, max(8, style.columns - _BREAKDOWN_WIDTH))
     for name, rows in parts:
         if not rows:
             continue
-        head = f"{pad(f'By {clean(name)}', size + 2)}   Num   Score   95% CI"
+        head = f"{pad(cut(f'By {clean(name)}', size + 2), size + 2)}   Num   Score   95% CI"
         yield ""
         yield f"\x1b[1m{head}\x1b[0m" if style.color else head
         for row in rows[:_VALUES_SHOWN]:
             cells = f"{row.num:>6}  {pad(percent(row.shown), 6, right=True)}   "
-            yield f"  {pad(clean(row.name), size)}{cells}{span(row.low, row.high)}"
+            yield f"  {pad(cut(clean(row.name), size), size)}{cells}{span(row.low, row.high)}"
         if len(rows) > _VALUES_SHOWN:
             yield f"  … {len(rows) - _VALUES_SHOWN} more in report.json"

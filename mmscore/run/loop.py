@@ -13,11 +13,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
-from mmscore.errors import BudgetError, DataError, EndpointError, HubError
+from mmscore.errors import (
+    BudgetError,
+    DataError,
+    EndpointError,
+    HubError,
+    MachineError,
+    machine_error,
+)
 from mmscore.model.client import Client, hint_for
 from mmscore.model.request import Attachment, Request, build_request, media_of
 from mmscore.plan.events import Progress
 from mmscore.run.budget import Budget
+from mmscore.run.descriptors import workers_within_limit
 from mmscore.run.interrupts import Interrupts
 from mmscore.run.kept_replies import KeptReplies
 from mmscore.run.record import prediction_of, score_of
@@ -113,7 +121,10 @@ class RunLoop:
         self._take_lock = threading.Lock()
         self._count_lock = threading.Lock()
         self._stopping = threading.Event()
-        self._working = max(1, min(asking.concurrency, total))
+        # A worker holds its connection, those to the judges, and a medium's file or connection.
+        each = 2 + (len(asking.judges) if asking.judges is not None else 0)
+        wanted = max(1, min(asking.concurrency, total))
+        self._working = workers_within_limit(wanted, each, notice)
         self._ended = threading.Event()
         self._error: BaseException | None = None
         self._answered = False
@@ -169,7 +180,10 @@ class RunLoop:
             except RuntimeError:  # the system gives no more of them, as containers may
                 self._leave(len(threads) - number)
                 if number == 0:
-                    raise
+                    raise MachineError(
+                        "the system gives no thread to ask with",
+                        hint="raise the limit of processes (`pids.max`, `ulimit -u`) to 2 or more",
+                    ) from None
                 self._notice(f"the system gives {number} threads: no more requests are in flight")
                 break
         answered = 0
@@ -192,12 +206,20 @@ class RunLoop:
     def _interrupted(self, times: int) -> None:
         self._stopping.set()
         self.asking.drop_downloads()
+        self._end_waits(abort=times > 1)
         if times == 1:
             self._notice("stopping: finishing the requests in flight (Ctrl-C again to drop them)")
-        else:
+
+    def _end_waits(self, *, abort: bool = False) -> None:
+        """Wait for no next attempt any more, and with `abort` for no answer either.
+
+        The samples of those who waited are asked on resume.
+        """
+        if abort:
             self.asking.client.abort()
-            if self.asking.judges is not None:
-                self.asking.judges.stop(abort=True)
+        self.asking.client.stopped.set()
+        if self.asking.judges is not None:
+            self.asking.judges.stop(abort=abort)
 
     def _work(self) -> None:
         try:
@@ -207,6 +229,8 @@ class RunLoop:
                 if item is None:
                     return
                 self._one(*item)
+        except OSError as error:
+            self._stop(machine_error(error, "reading what a sample needs") or error)
         except BaseException as error:
             self._stop(error)
         finally:
@@ -223,10 +247,7 @@ class RunLoop:
             if self._error is None:
                 self._error = error
             self._stopping.set()
-        # Those who wait for a next attempt need not: their samples are asked on resume.
-        self.asking.client.stopped.set()
-        if self.asking.judges is not None:
-            self.asking.judges.stop()
+        self._end_waits()
 
     def _one(self, index: int, sample: Sample, repeat: int) -> None:
         asking = self.asking

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from glob import glob
 from pathlib import Path
-from typing import Any
 
-from mmscore.config.task import parse_shard
+from mmscore.config import options
+from mmscore.config.kinds import parse_shard
 from mmscore.disk import write_whole
 from mmscore.error_text import listed
 from mmscore.errors import DataError
@@ -17,31 +18,81 @@ from mmscore.report.result import Result, reported
 from mmscore.scoring.judge import panel
 from mmscore.store.info import Fingerprints, RunInfo
 from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, encode
-from mmscore.store.run_folder import Run, Whole, load, use_folder, write_run
+from mmscore.store.run_folder import RUN, Run, Whole, load, read_run, use_folder, write_run
 
 
-def merge(folders: Sequence[Path], out: Path) -> Result:
+def shard_folders(places: Sequence[str]) -> list[Path]:
+    """The shards' folders that are named, that fit a pattern, or that lie in a named folder.
+
+    Raises:
+        DataError: A place is no folder, fits nothing, or holds no run.
+    """
+    found: list[Path] = []
+    for place in places:
+        path = Path(place).expanduser()
+        matches = [path] if path.is_dir() else sorted(map(Path, glob(str(path))))  # noqa: PTH207 - absolute ones too
+        if not matches:
+            raise DataError(f"there is no folder `{place}`", hint="name the shards' run folders")
+        for match in matches:
+            inside = [match] if (match / RUN).exists() else _runs_in(match)
+            if not inside:
+                raise DataError(
+                    f"`{match}` holds no run", hint="name the folders that --out or outputs/ had"
+                )
+            found += inside
+    return list(dict.fromkeys(found))
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """The runs right inside a folder that are shards; a merged run beside them is none."""
+    if not folder.is_dir():
+        return []
+    runs = sorted(path.parent for path in folder.glob(f"*/{RUN}"))
+    return [run for run in runs if read_run(run).shard is not None]
+
+
+def merge(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    partial: bool = False,
+    notice: Callable[[str], None] = lambda _: None,
+) -> Result:
     """Merge the runs of all shards into a new run's folder, and report it.
 
     Args:
         folders: The shards' folders, in any order.
         out: The folder to make.
+        partial: Merge the shards that are there though others are missing; the run counts as
+            stopped early.
+        notice: Who hears what does not keep the shards from being merged.
 
     Raises:
         DataError: A folder is no run of a shard, the runs are of unlike benchmarks, data, prompts,
             scorers, models or options, a shard is missing or there twice, or samples overlap.
         StorageError: The folder cannot be written or holds a run already.
     """
-    runs = [load(folder) for folder in folders]
-    _check_shards(runs)
+    runs = [load(folder, hold=False) for folder in folders]
+    missing = _missing_shards(runs)
+    if missing and not partial:
+        raise DataError(
+            f"{len(missing)} of {_total(runs)} shards are missing: {listed(missing)}",
+            hint=f"run it: --shard {missing[0]}; or merge what is there with --partial",
+        )
     _check_alike(runs)
     _check_apart(runs)
+    for sentence in _unlike_versions(runs):
+        notice(sentence)
     made = use_folder(out)
     for name, which in ((PREDICTIONS, 0), (SCORES, 1)):
         records = (whole[which] for whole in _in_order(runs))
         write_whole(made / name, (encode(one) for one in records if one is not None))
     _merge_judgements(folders, made)
-    write_run(made, _merged(runs))
+    info = _merged(runs)
+    if missing:
+        words = f"shards are missing: {listed(missing, mark='')}"
+        info = replace(info, stopped="; ".join(filter(None, (words, info.stopped))))
+    write_run(made, info)
     return reported(made)
 
 
@@ -64,26 +115,64 @@ def _in_order(runs: Sequence[Run]) -> Iterator[Whole]:
     )
 
 
-def _check_shards(runs: Sequence[Run]) -> None:
-    """Stop unless the runs are all shards of one number, each once."""
-    places: dict[int, Path] = {}
-    total = 0
+def _missing_shards(runs: Sequence[Run]) -> list[str]:
+    """The shards that no run is of; stops unless the runs are shards of one number, each once.
+
+    Raises:
+        DataError: A run is of everything, runs are of unlike numbers, or two are of one shard.
+    """
+    if not runs:
+        raise DataError("no shard is given", hint="name the shards' run folders")
+    total = _total(runs)
+    places: dict[int, list[Run]] = {}
     for run in runs:
         shard = parse_shard(run.info.shard)
         if shard is None:
             raise DataError(f"`{run.directory}` is a run of everything, not of a shard")
         part, parts = shard
-        if total and parts != total:
-            raise DataError(f"`{run.directory}` is shard {part}/{parts}, others are of {total}")
-        if part in places:
-            raise DataError(f"`{places[part]}` and `{run.directory}` are both shard {part}/{parts}")
-        total, places[part] = parts, run.directory
-    missing = [f"{part}/{total}" for part in range(1, total + 1) if part not in places]
-    if missing or not runs:
-        raise DataError(
-            f"{len(missing)} of {total} shards are missing: {listed(missing)}",
-            hint=f"run it: --shard {missing[0]}" if missing else None,
+        if parts != total:
+            raise DataError(
+                f"`{run.directory}` is shard {part}/{parts}, others are of {total}",
+                hint="the number of shards was changed between the runs; run one number anew",
+            )
+        places.setdefault(part, []).append(run)
+    doubled = {part: twice for part, twice in places.items() if len(twice) > 1}
+    if doubled:
+        told = "; ".join(
+            f"{' and '.join(map(_with_size, twice))} are both shard {part}/{total}"
+            for part, twice in doubled.items()
         )
+        whole = min(next(iter(doubled.values())), key=lambda run: _answered(run)[0])
+        raise DataError(told, hint=f"leave the less complete one out: `{whole.directory}`")
+    return [f"{part}/{total}" for part in range(1, total + 1) if part not in places]
+
+
+def _total(runs: Sequence[Run]) -> int:
+    shard = parse_shard(runs[0].info.shard)
+    return shard[1] if shard else 0
+
+
+def _answered(run: Run) -> tuple[int, int]:
+    """Samples with a reply, and those planned."""
+    return sum(not line.failed for line in run.lines), sum(run.info.planned.values())
+
+
+def _with_size(run: Run) -> str:
+    answered, planned = _answered(run)
+    return f"`{run.directory}` ({answered} of {planned} answered)"
+
+
+def _unlike_versions(runs: Sequence[Run]) -> Iterator[str]:
+    """A sentence where shards were run by unlike versions: their scores may differ by rule."""
+    first = runs[0]
+    for run in runs[1:]:
+        one, other = first.info.versions.get("mmscore"), run.info.versions.get("mmscore")
+        if one != other:
+            yield (
+                f"`{first.directory}` was run by mmscore {one}, `{run.directory}` by {other}: "
+                "`mmscore score` of the merged run scores all alike"
+            )
+            return
 
 
 def _check_alike(runs: Sequence[Run]) -> None:
@@ -95,7 +184,10 @@ def _check_alike(runs: Sequence[Run]) -> None:
             *_prints(first.info.fingerprints, run.info.fingerprints),
             ("model", first.info.model, run.info.model),
             ("repeats", first.info.repeats, run.info.repeats),
-            ("options", _options(first), _options(run)),
+            (
+                "options",
+                *(options.compared(one.info.config, "way", "data") for one in (first, run)),
+            ),
         ):
             if one != other:
                 raise DataError(
@@ -110,17 +202,6 @@ def _prints(first: Fingerprints, second: Fingerprints) -> tuple[tuple[str, objec
         ("prompt fingerprint", first.prompt, second.prompt),
         ("scorer fingerprint", first.scorer, second.scorer),
     )
-
-
-def _options(run: Run) -> dict[str, Any]:
-    """What decides replies and scores; where a shard was asked and how fast is its own affair."""
-    own = ("shard", "name", "api_url", "eval_batch_size", "timeout", "retries", "media_root")
-    config = {k: v for k, v in run.info.config.items() if k not in own}
-    arguments = config.pop("dataset_args", None) or {}
-    config["dataset_args"] = {
-        name: {k: v for k, v in one.items() if k != "local_path"} for name, one in arguments.items()
-    }
-    return config
 
 
 def _short(value: object, other: object) -> str:

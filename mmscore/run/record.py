@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError
 from mmscore.model.request import Attachment, Request, content_text, text_of
+from mmscore.store.facts import plain
 from mmscore.store.records import Prediction, Score, Turns
 from mmscore.types import Message, Reply, Sample
 
@@ -30,12 +32,19 @@ def score_of(
     """
     try:
         extracted = benchmark.parse(keep(text), sample)
-        metrics = dict(benchmark.score(extracted.value, sample))
+        metrics = _finite(benchmark.score(extracted.value, sample))
     except DataError as error:
         score = Score(sample.id, repeat, None, "none", {}, error=error.message)
     else:
         score = Score(sample.id, repeat, extracted.value, extracted.rule, metrics)
     return score if judges is None else judges(sample, repeat, text, score)
+
+
+def _finite(metrics: Mapping[str, float]) -> dict[str, float]:
+    for name, value in metrics.items():
+        if not math.isfinite(value):
+            raise DataError(f"the score `{name}` is {value}, which is no number")
+    return dict(metrics)
 
 
 def prediction_of(
@@ -67,7 +76,7 @@ def prediction_of(
         turns=_turns(sample),
         target=sample.target,
         choices=sample.choices,
-        metadata=sample.metadata,
+        metadata=plain(sample.metadata),
     )
 
 

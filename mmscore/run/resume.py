@@ -14,17 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mmscore.config import options
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import PREDICTIONS, SCORES, AppendFile, encode
+from mmscore.store.journal import PREDICTIONS, REPLACED, SCORES, AppendFile, encode
 from mmscore.store.reader import RecordReader
 from mmscore.store.records import Key, Prediction, Score
-
-REPLACED = "replaced.jsonl"
-
-ASKS_THE_SAME = frozenset(
-    ("api_url", "eval_batch_size", "timeout", "retries", "name", "offline", "model_id", "judge")
-)
-"""Task fields that change how or where is asked, but no question and no selection."""
 
 Asked = tuple[int, Key, str | None]
 """A request of a run: its sample's place in the data set, its sample and repeat, its hash."""
@@ -39,7 +33,7 @@ def asks_the_same(before: RunInfo, now: RunInfo) -> bool:
 
 
 def _questions(info: RunInfo) -> tuple[Any, ...]:
-    config = {name: value for name, value in info.config.items() if name not in ASKS_THE_SAME}
+    config = options.compared(info.config, "way", "score")
     prints = info.fingerprints
     return config, prints.data, prints.prompt, info.planned, info.repeats, info.shard
 
@@ -112,7 +106,7 @@ def bring_in_line(
         )
     scores.rewrite(
         encode(score)
-        for _, score in RecordReader(folder / SCORES, Score).placed()
+        for _, score in RecordReader(folder / SCORES, Score).placed(lambda _: None)
         if score.key in kept
     )
     return Moved(len(away), len(ours) - len(kept))

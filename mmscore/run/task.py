@@ -22,13 +22,13 @@ from mmscore.run.budget import Budget, Limits
 from mmscore.run.interrupts import counted
 from mmscore.run.kept_replies import KeptReplies
 from mmscore.run.loop import Earlier, RunJob, RunLoop
-from mmscore.run.resume import REPLACED, asks_the_same, bring_in_line
+from mmscore.run.resume import asks_the_same, bring_in_line
 from mmscore.run.run_info import now, run_info
 from mmscore.run.services import each_service, result_name
 from mmscore.scoring.judge import panel
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile
-from mmscore.store.reader import LastRecords
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES, AppendFile, encode
+from mmscore.store.reader import LastRecords, RecordReader
 from mmscore.store.records import Key, Prediction, Score
 from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run
 
@@ -188,7 +188,7 @@ def _job(
     )
     if plan.task.resume and not asks_the_same(read_run(folder), info):
         _sort_replies(plan, asking, folder, events)
-    earlier = _earlier(folder, open_things, rescore=plan.task.rerun_review)
+    earlier = _earlier(asking, open_things, events, rescore=plan.task.rerun_review)
     return replace(asking, earlier=earlier)
 
 
@@ -277,12 +277,18 @@ def _own_folder(plan: Plan) -> Path | None:
     return Path(own) / plan.benchmark.name if len(task.datasets) > 1 else Path(own)
 
 
-def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
-    predictions = LastRecords(folder / PREDICTIONS, Prediction, lambda one: one.replied)
+def _earlier(job: RunJob, open_things: ExitStack, events: Events, *, rescore: bool) -> Earlier:
+    predictions = LastRecords(job.predictions.path, Prediction, lambda one: one.replied)
     open_things.enter_context(closing(predictions))
     if rescore:
         return Earlier(predictions)
-    scores = LastRecords(folder / SCORES, Score)
+    damaged: list[str] = []
+    scores = LastRecords(job.scores.path, Score, damaged=damaged.append)
+    if damaged:
+        events.notice(f"{len(damaged)} damaged scores are made anew, the first: {damaged[0]}")
+        good = RecordReader(job.scores.path, Score, hold=False).placed(lambda _: None)
+        job.scores.rewrite(encode(score) for _, score in good)
+        scores = LastRecords(job.scores.path, Score)
     return Earlier(predictions, open_things.enter_context(closing(scores)))
 
 

@@ -5,7 +5,7 @@ Questions, replies and reasoning stay on the disk; `Line.at` says where.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from sys import intern
@@ -52,12 +52,14 @@ class ScoreLine:
         names: Its metrics, in its order.
         values: Their values, finite.
         judged: What judges did; None where none was wanted.
+        answer: What was read out of the reply, as a hash.
         at: The byte of `scores.jsonl` where its line begins.
     """
 
     names: tuple[str, ...]
     values: tuple[float, ...]
     judged: JudgeCounts | None
+    answer: int
     at: int
 
 
@@ -79,6 +81,8 @@ class Line:
         attempts: Requests sent.
         error: Why there is no reply.
         changed: Whether one of its media was re-encoded before it was sent.
+        cluster: A hash of what it shows: samples that show the same media have the same. None
+            where it shows none.
         at: The byte of `predictions.jsonl` where its line begins.
         score: Its score; None where there is none. A failed sample has none, even if an earlier
             asking of it was scored.
@@ -97,6 +101,7 @@ class Line:
     attempts: int
     error: str | None
     changed: bool
+    cluster: int | None
     at: int
     score: ScoreLine | None = None
 
@@ -134,7 +139,10 @@ def labels_of(value: object) -> list[str]:
 
 
 def read_lines(
-    predictions: RecordReader[Prediction], scores: RecordReader[Score], groups: Sequence[str]
+    predictions: RecordReader[Prediction],
+    scores: RecordReader[Score],
+    groups: Sequence[str],
+    damaged: Callable[[str], None] | None = None,
 ) -> tuple[Line, ...]:
     """The lines of a run in the order of the data set, whatever order the samples ended in.
 
@@ -145,16 +153,17 @@ def read_lines(
         predictions: Its `predictions.jsonl`.
         scores: Its `scores.jsonl`.
         groups: The metadata keys that the samples are grouped by.
+        damaged: Who hears of a damaged score, which is passed over; None stops on it.
 
     Raises:
-        DataError: A line is damaged, or a score is not a finite number.
+        DataError: A line is damaged.
     """
     shared = _Shared()
     samples: dict[int, dict[str, Line]] = {}  # repeat -> id -> line: a key a sample costs more
     for at, prediction in predictions.placed() if predictions.path.exists() else ():
         line = _line(prediction, at, groups, shared)
         samples.setdefault(line.repeat, {})[line.id] = line
-    for at, score in scores.placed() if scores.path.exists() else ():
+    for at, score in scores.placed(damaged) if scores.path.exists() else ():
         found = samples.get(score.repeat, {}).get(score.id)
         if found is not None and not found.failed:
             found.score = _score(score, at, shared)
@@ -203,6 +212,7 @@ def _line(of: Prediction, at: int, groups: Sequence[str], shared: _Shared) -> Li
         attempts=of.attempts,
         error=intern(of.error) if of.error else None,
         changed=any(medium.notes for medium in of.media),
+        cluster=hash(tuple(medium.sha256 for medium in of.media)) if of.media else None,
         at=at,
     )
 
@@ -212,6 +222,7 @@ def _score(of: Score, at: int, shared: _Shared) -> ScoreLine:
         names=shared(tuple(of.metrics)),
         values=shared(tuple(map(float, of.metrics.values()))),
         judged=None if of.judge is None else _judged(of.judge, shared),
+        answer=hash(of.extracted),
         at=at,
     )
 

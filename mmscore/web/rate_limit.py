@@ -40,17 +40,16 @@ class Gate:
         self.closed_in_a_row = 0
 
     def enter(self, stopped: threading.Event) -> bool:
-        """Wait until one more request may start; return False where `stopped` is set instead."""
+        """Wait until one more request may start; False where `stopped` ends the wait before."""
         with self._changed:
-            while not stopped.is_set():
+            while True:
                 left = self._open_at - time.monotonic()
                 if left <= 0 and self._in_flight < self._most:
-                    break
+                    self._in_flight += 1
+                    return True
+                if stopped.is_set():
+                    return False
                 self._changed.wait(min(left, 1.0) if left > 0 else 1.0)
-            if stopped.is_set():
-                return False
-            self._in_flight += 1
-            return True
 
     def leave(self, *, passed: bool) -> None:
         """Count a request as ended that met no limit.

@@ -1,6 +1,7 @@
 """Measure runs on data of the published shapes: bytes over the wire, peak memory, archives.
 
     python tests/bench/published_data.py wire      # remote PMC-VQA beside directory + members
+    python tests/bench/published_data.py far       # fetch PMC-VQA, each request 50 or 200 ms away
     python tests/bench/published_data.py memory    # peak memory by number of samples
     python tests/bench/published_data.py archive   # 150,000 members: open + first member
     python tests/bench/published_data.py speed --reference REF/bin/evalscope
@@ -125,9 +126,9 @@ def apart(draw: Callable[[Path, int, int], Path], folder: Path, many: int, size:
 
 @contextlib.contextmanager
 def service(script: str, *arguments: str) -> Iterator[str]:
-    """A tool of the shared folder that serves on loopback; its URL."""
+    """A tool that serves on loopback, of the shared folder unless it has a path; its URL."""
     process = subprocess.Popen(
-        [sys.executable, str(SHARED / "tools" / script), *arguments, "--port", "0"],
+        [sys.executable, str(SHARED / "tools" / script), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -182,8 +183,8 @@ def wire(folder: Path) -> None:
     need = members + directory + (data / "test_clean.csv").stat().st_size
     with (
         tempfile.TemporaryDirectory() as cache,
-        service("mock_openai.py", "--default-reply", "ANSWER: B") as endpoint,
-        service("mock_hub.py", str(folder / "hub")) as hub,
+        service("mock_openai.py", "--port", "0", "--default-reply", "ANSWER: B") as endpoint,
+        service("mock_hub.py", str(folder / "hub"), "--port", "0") as hub,
     ):
         place = {"MMSCORE_CACHE": cache, "MODELSCOPE_ENDPOINT": hub}
         for what in ("first run", "second run"):
@@ -200,9 +201,25 @@ def wire(folder: Path) -> None:
             )
 
 
+def far(folder: Path) -> None:
+    """How long fetching takes where each request does, into an empty cache."""
+    draw_pmc_vqa(folder / "hub" / "evalscope" / "PMC-VQA", QUESTIONS, MEMBERS)
+    script = str(Path(__file__).with_name("far_hub.py"))
+    for latency in (50, 200):
+        with (
+            tempfile.TemporaryDirectory() as cache,
+            service(script, str(folder / "hub"), "--latency-ms", str(latency)) as hub,
+        ):
+            place = {"MMSCORE_CACHE": cache, "MODELSCOPE_ENDPOINT": hub}
+            command = mmscore("fetch", "pmc_vqa", "--progress", "none")
+            seconds, cpu, peak = measured(command, **place)
+        print(f"{latency} ms a request: {seconds:.1f} s, {cpu:.2f} s cpu, {peak:.0f} MB")
+
+
 def memory(folder: Path) -> None:
     """Peak memory by number of samples."""
-    with service("mock_openai.py", "--default-reply", "ANSWER: B 3") as endpoint:
+    reply = ("--default-reply", "ANSWER: B 3")
+    with service("mock_openai.py", "--port", "0", *reply) as endpoint:
         for questions in (200, 2000):
             data = apart(draw_pmc_vqa, folder / f"pmc-{questions}", questions, 0)
             command = run_command("pmc_vqa", endpoint, folder / "out", "--data", str(data))
@@ -250,7 +267,8 @@ def speed(folder: Path, reference: str | None) -> None:
     """A local PMC-VQA run beside the reference's, in turn."""
     data = draw_pmc_vqa(folder / "pmc-2000", QUESTIONS, 0)
     sides: dict[str, list[tuple[float, float, float]]] = {"mmscore": [], "reference": []}
-    with service("mock_openai.py", "--default-reply", "ANSWER: B") as endpoint:
+    reply = ("--default-reply", "ANSWER: B")
+    with service("mock_openai.py", "--port", "0", *reply) as endpoint:
         for _ in range(3):
             command = run_command("pmc_vqa", endpoint, folder / "out", "--data", str(data))
             sides["mmscore"].append(measured(command))
@@ -279,7 +297,7 @@ def _reference(program: str, endpoint: str, data: Path, folder: Path) -> tuple[f
 def main() -> None:
     """Measure what the arguments say."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=("wire", "memory", "archive", "speed"))
+    parser.add_argument("what", choices=("wire", "far", "memory", "archive", "speed"))
     parser.add_argument(
         "--folder", type=Path, default=Path(tempfile.gettempdir()) / "mmscore-bench"
     )
@@ -288,7 +306,7 @@ def main() -> None:
     if given.what == "speed":
         speed(given.folder, given.reference)
     else:
-        {"wire": wire, "memory": memory, "archive": archive}[given.what](given.folder)
+        {"wire": wire, "far": far, "memory": memory, "archive": archive}[given.what](given.folder)
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ def test_the_media_root_comes_before_the_other_places(
     (tmp_path / "set" / "1.png").unlink()
     assert bytes_of(only(file)) == b"here"
     absolute = write(tmp_path / "set", asking("<image 1>", image_1=str(tmp_path / "here/1.png")))
-    assert bytes_of(only(absolute, media_root=tmp_path / "root")) == b"here"
+    assert bytes_of(only(absolute, media_root=tmp_path / "here")) == b"here"
 
 
 @pytest.mark.parametrize("given", ["no\\such.png", "a\0b", "x" * 5000, "../up.png", "\n"])

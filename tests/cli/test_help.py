@@ -18,7 +18,7 @@ from mmscore.cli.main import ACTIONS
 from mmscore.cli.options import COMMANDS, parse
 
 FOLDER = Path(__file__).with_name("help")
-SCREEN_LINES, SCREEN_COLUMNS = 66, 100
+SCREEN_LINES, SCREEN_COLUMNS = 60, 100
 NAMES = ["mmscore", *COMMANDS]
 
 

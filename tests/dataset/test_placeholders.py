@@ -10,13 +10,14 @@ from typing import Any
 
 from mmscore.benchmarks import general_vmcq, general_vqa
 from mmscore.benchmarks.own_data import Draft
-from mmscore.dataset.media.sources import BytesSource, FileSource, Roots, TextSource, mime_of
+from mmscore.dataset.media.paths import FileSource, Roots
+from mmscore.dataset.media.sources import BytesSource, TextSource, mime_of
 from mmscore.errors import DataError
 from mmscore.model.request import Attachment, build_request, media_of
 from mmscore.store.records import SentMedium
 from mmscore.types import Media, Message, Text
 
-ROOTS = Roots((Path(),))
+ROOTS = Roots.of(Path("set.jsonl"))
 DRAFTS: Mapping[str, Callable[[Mapping[str, Any], Roots], Draft]] = {
     "general_vqa": general_vqa.draft,
     "general_vmcq": general_vmcq.draft,

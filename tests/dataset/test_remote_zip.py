@@ -22,7 +22,16 @@ from support.server import Request, Response, Server, drop, file, raw, reply, se
 from mmscore.dataset.hub import hub_files as hub_module
 from mmscore.dataset.hub.cache import cache_folder
 from mmscore.dataset.hub.hub_files import HubFiles, locate
-from mmscore.dataset.hub.read_ahead import GROUP_BYTES, IN_FLIGHT, Ahead, Group, joined
+from mmscore.dataset.hub.read_ahead import (
+    BYTES_IN_FLIGHT,
+    FIRST_WINDOW,
+    GROUP_BYTES,
+    MOST_IN_FLIGHT,
+    Group,
+    ReadAhead,
+    Window,
+    joined,
+)
 from mmscore.dataset.hub.remote_zip import RemoteArchive, open_directory
 from mmscore.dataset.zip_archive import Archive, ArchiveMember, open_archive
 from mmscore.errors import DataError, HubError
@@ -169,7 +178,7 @@ def test_neighbours_are_joined_and_a_few_ranges_are_in_flight(
     with serving(monkeypatch, slowly) as server:
         expect(files().archive("images.zip"), members)
         spans = sent(server)
-        assert 2 <= server.most_at_once <= IN_FLIGHT
+        assert 2 <= server.most_at_once <= MOST_IN_FLIGHT
     assert len(spans) < 12
     assert max(end - first for first, end in spans) <= GROUP_BYTES
 
@@ -528,7 +537,7 @@ def test_a_failure_reaches_who_waits_for_it_and_nobody_else() -> None:
         if group.first == 1:
             raise HubError("gone")
 
-    ahead = Ahead(groups, fetch)
+    ahead = ReadAhead(groups, fetch)
     assert ahead.wait(0) and ahead.wait(2) and not ahead.wait(7)
     with pytest.raises(HubError, match="gone"):
         ahead.wait(1)
@@ -547,11 +556,51 @@ def test_memory_is_bounded_by_ranges_in_flight_not_by_members(tmp_path: Path) ->
         with lock:
             held -= group.end - group.first
 
-    places = {index: (index * 90_000, (index + 1) * 90_000) for index in range(1440)}
+    places = {index: (index * 90_000, (index + 1) * 90_000) for index in range(4440)}
     groups = joined(list(places), places.get)
-    ahead = Ahead(groups, fetch)
+    ahead = ReadAhead(groups, fetch)
     assert all(ahead.wait(index) for index in places)
-    assert most <= (IN_FLIGHT + 1) * GROUP_BYTES
+    assert GROUP_BYTES < most <= BYTES_IN_FLIGHT + GROUP_BYTES, "one more for whoever reads"
+
+
+def settled(latency: float, bandwidth: float, length: int, count: int = 3000) -> tuple[int, float]:
+    """The window over a link, and the seconds that so many ranges took.
+
+    Each range takes the latency, and all that are under way share the bandwidth.
+    """
+    now = [0.0]
+    window = Window(lambda: now[0])
+    free = 0.0
+    left = count
+    arrivals: list[float] = []
+    while left or arrivals:
+        while left and len(arrivals) < window.size:
+            begins = max(now[0] + latency, free)
+            free = begins + length / bandwidth
+            arrivals.append(free)
+            left -= 1
+        now[0] = arrivals.pop(0)
+        window.came(length)
+    return window.size, now[0]
+
+
+@pytest.mark.parametrize(
+    ("latency", "bandwidth", "length", "size"),
+    [
+        (0.2, 1e9, 90_000, MOST_IN_FLIGHT),
+        (0.05, 1e9, 90_000, MOST_IN_FLIGHT),
+        (0.2, 1e6, 90_000, 2 * FIRST_WINDOW),
+        (0.0001, 1e6, 90_000, 2 * FIRST_WINDOW),
+        (0.2, 20e6, 2_000_000, 2 * FIRST_WINDOW),
+    ],
+)
+def test_the_window_grows_as_long_as_more_comes_through(
+    latency: float, bandwidth: float, length: int, size: int
+) -> None:
+    found, seconds = settled(latency, bandwidth, length)
+    assert found == MOST_IN_FLIGHT if size == MOST_IN_FLIGHT else found <= size
+    ideal = max(3000 * latency / MOST_IN_FLIGHT, 3000 * length / bandwidth)
+    assert seconds < 1.25 * ideal + 20 * latency
 
 
 def test_a_cache_of_another_archive_is_not_mistaken_for_this_one(

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.runs import lines, sample, write_run
 
 from mmscore.errors import DataError, StorageError
-from mmscore.report import WRITERS, Report, build, load, write
-from mmscore.report.boxes import Style, clean, style_of, width
+from mmscore.report import WRITERS, PageImages, Report, build, load, write
+from mmscore.report.boxes import Style, clean, cut, style_of, width
 from mmscore.report.files import to_dict
 from mmscore.report.labels import metric_labels, percent, seconds
 from mmscore.report.terminal import render, table
@@ -104,6 +106,7 @@ def test_json_has_the_promised_shape(tmp_path: Path) -> None:
         "score",
         "low",
         "high",
+        "clustered",
     ]
     assert value["scores"][0]["score"] == 0.75
     assert value["overall"] == {"accuracy": 4 / 6}
@@ -213,10 +216,10 @@ def test_nothing_scored_divides_by_nothing(tmp_path: Path, samples: list[dict[st
     report = build(run)
     assert report.main.score is None
     assert "—" in render(report) or not samples
-    value = json.loads("".join(WRITERS["json"](report, run, {})))
+    value = json.loads("".join(WRITERS["json"](report, run, PageImages())))
     assert value["overall"] == {"accuracy": None}
     for format in WRITERS:
-        assert "".join(WRITERS[format](report, run, {}))
+        assert "".join(WRITERS[format](report, run, PageImages()))
 
 
 def test_asked_but_not_scorable_is_counted_apart(tmp_path: Path) -> None:
@@ -244,7 +247,10 @@ def test_truncated_replies_warn_and_show_the_rest(tmp_path: Path) -> None:
 def test_repeats_show_their_spread_and_count_a_sample_once(tmp_path: Path) -> None:
     samples = [sample(i, v, repeat=r) for r in range(2) for i, v in enumerate([1.0, float(r)])]
     report = report_of(tmp_path, samples, repeats=2)
-    assert report.repeats == {"accuracy": (0.5, 1.0)}
+    found = report.repeats["accuracy"]
+    assert found.scores == (0.5, 1.0) and found.majority is not None
+    assert [found.pass_at[k].score for k in (1, 2)] == [0.75, 1.0]
+    assert "pass@1 75% · pass@2 100%" in render(report) and "majority vote" in render(report)
     assert report.main.num == 4
     assert "50% 100% · mean 75%, standard deviation 35.36 points" in render(report)
     twice = [sample(i, float(i < 3), repeat=r) for r in range(2) for i in range(4)]
@@ -303,7 +309,7 @@ def test_csv_is_one_line_a_sample_and_starts_no_formula(tmp_path: Path) -> None:
         sample(2, None, status="error", error="@SUM(A1)", reply="", usage={}),
     ]
     run = load(write_run(tmp_path, samples))
-    text = "".join(WRITERS["csv"](build(run), run, {}))
+    text = "".join(WRITERS["csv"](build(run), run, PageImages()))
     assert "\r" not in text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["reply"] for row in rows[:2]] == [
@@ -345,13 +351,15 @@ class FakeStream:
 @pytest.mark.parametrize(
     ("encoding", "tty", "environ", "expected"),
     [
-        ("utf-8", True, {}, Style(color=True, boxes=True)),
-        ("utf-8", True, {"NO_COLOR": "1"}, Style(color=False, boxes=True)),
-        ("utf-8", True, {"TERM": "dumb"}, Style(color=False, boxes=True)),
-        ("utf-8", False, {}, Style(color=False, boxes=True)),
-        ("ascii", False, {}, Style(color=False, boxes=False)),
-        ("cp1252", True, {}, Style(color=True, boxes=False)),
-        (None, False, {}, Style(color=False, boxes=False)),
+        ("utf-8", True, {}, Style(color=True, boxes=True, columns=80)),
+        ("utf-8", True, {"NO_COLOR": "1"}, Style(color=False, boxes=True, columns=80)),
+        ("utf-8", True, {"TERM": "dumb"}, Style(color=False, boxes=True, columns=80)),
+        ("utf-8", False, {}, Style(color=False, boxes=True, columns=80)),
+        ("ascii", False, {}, Style(color=False, boxes=False, columns=80)),
+        ("cp1252", True, {}, Style(color=True, boxes=False, columns=80)),
+        (None, False, {}, Style(color=False, boxes=False, columns=80)),
+        ("utf-8", False, {"COLUMNS": "60"}, Style(color=False, boxes=True, columns=60)),
+        ("utf-8", False, {"COLUMNS": "wide"}, Style(color=False, boxes=True, columns=80)),
     ],
 )
 def test_style_follows_the_output(
@@ -429,3 +437,45 @@ def test_lone_surrogates_do_not_stop_the_writers(tmp_path: Path) -> None:
 )
 def test_durations_read_well(value: float, text: str) -> None:
     assert seconds(value) == text
+
+
+def test_questions_on_one_image_have_an_interval_that_knows(tmp_path: Path) -> None:
+    def shows(image: int) -> list[dict[str, Any]]:
+        return [{"place": f"{image}.jpg", "sha256": str(image), "mime": "image/jpeg"}]
+
+    samples = [sample(n, float(n % 40 < 20), media=shows(n // 10)) for n in range(80)]
+    report = report_of(tmp_path / "shared", samples)
+    assert report.images == 8 and report.main.clustered is not None
+    low, _ = report.main.clustered
+    assert report.main.low is not None and low < report.main.low - 0.1
+    assert "the samples show 8 images" in render(report)
+    own = report_of(tmp_path / "own", [sample(n, 1.0, media=shows(n)) for n in range(9)])
+    assert own.main.clustered is None, "each shows an image of its own"
+
+
+@pytest.mark.parametrize(
+    ("columns", "there", "gone"),
+    [
+        (0, ["Model", "Category", "95% CI"], []),
+        (80, ["m · SLAKE", "Category", "95% CI"], ["Model"]),
+        (60, ["m · SLAKE · Accuracy ↑", "95% CI"], ["Model", "Metric "]),
+        (40, ["Subset", "Score"], ["Category", "95% CI  "]),
+    ],
+)
+def test_a_table_fits_its_columns(
+    tmp_path: Path, columns: int, there: list[str], gone: list[str]
+) -> None:
+    wide = [sample(n, 1.0, subset="zh_open", metadata={"modality": "词" * 40}) for n in range(3)]
+    report = report_of(tmp_path, mixed(3, 1) + wide)
+    text = render(report, Style(columns=columns))
+    for word in there:
+        assert word in text
+    for word in gone:
+        assert word not in text.split("\n\n")[0]
+    if columns:
+        assert max(map(width, text.split("\n"))) <= columns
+
+
+@given(st.text(max_size=60), st.integers(1, 40))
+def test_what_is_cut_fits(text: str, size: int) -> None:
+    assert width(cut(text, size)) <= max(size, 1)

@@ -6,13 +6,16 @@ import math
 import random
 from fractions import Fraction
 from functools import reduce
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmscore.report.repeats import RepeatedSample
 from mmscore.report.statistics import (
     bootstrap,
+    clustered,
     deviation,
     interval,
     mcnemar,
@@ -115,7 +118,8 @@ def test_interval_chooses_its_method() -> None:
     assert interval([0.5, 0.0, 1.0]) == bootstrap([0.5, 0.0, 1.0])
     assert interval([]) is None
     assert interval([0.5]) is None
-    assert interval([0.5, 0.5]) == (0.5, 0.5)
+    assert interval([0.5, 0.5]) == wilson(1, 2), "alike, so their spread says nothing"
+    assert interval([0.999999995] * 3) == pytest.approx(wilson(3, 3), abs=1e-6)
 
 
 def test_tiny_values_do_not_divide_by_nothing() -> None:
@@ -138,3 +142,65 @@ def test_spread_and_quantiles() -> None:
     assert spread([]) is None
     assert deviation([1.0, 3.0]) == pytest.approx(math.sqrt(2))
     assert deviation([1.0]) is None
+
+
+# --- clusters ------------------------------------------------------------------------------------
+
+
+def test_one_value_a_cluster_is_no_clustering() -> None:
+    values = [1.0] * 30 + [0.0] * 20
+    low, high = clustered(values, range(50)) or (0, 0)
+    assert (low, high) == pytest.approx(wilson(30, 50), abs=0.003)  # G / (G - 1) apart
+
+
+def test_copies_say_no_more_than_one() -> None:
+    """Ten copies of each of 20 values: as sure as the 20, not as 200 would be."""
+    values = [1.0] * 12 + [0.0] * 8
+    low, high = clustered(values * 10, [*range(20)] * 10) or (0, 0)
+    assert (low, high) == pytest.approx(wilson(12, 20), abs=0.01)
+    assert wilson(120, 200)[0] > low + 0.1
+
+
+def test_all_right_in_few_clusters_is_as_sure_as_the_clusters() -> None:
+    assert clustered([1.0] * 100, [n % 4 for n in range(100)]) == pytest.approx(wilson(4, 4))
+
+
+def test_a_mean_of_clusters_has_the_sandwich_of_the_books() -> None:
+    values, clusters = [0.1, 0.3, 0.6, 0.8], ["a", "a", "b", "b"]
+    center = 0.45
+    variance = 2 / 1 * ((0.4 - 0.9) ** 2 + (1.4 - 0.9) ** 2) / 16
+    half = 1.959963984540054 * variance**0.5
+    low, high = clustered(values, clusters) or (0, 0)
+    assert low == max(0.0, center - half) and high == min(center + half, 0.8) == 0.8
+
+
+def test_one_cluster_says_nothing_of_others() -> None:
+    assert clustered([1.0, 0.0], ["a", "a"]) is None and clustered([], []) is None
+
+
+# --- repeats -------------------------------------------------------------------------------------
+
+
+def test_pass_at_k_is_the_share_of_draws_that_hold_a_right_one() -> None:
+    for right in range(6):
+        values = (1.0,) * right + (0.0,) * (5 - right)
+        one = RepeatedSample("q", values, (0,) * 5)
+        for k in range(1, 6):
+            draws = list(combinations(values, k))
+            assert one.pass_at(k) == pytest.approx(sum(map(any, draws)) / len(draws))
+        assert one.pass_at(6) is None
+
+
+@pytest.mark.parametrize(
+    ("answers", "values", "expected"),
+    [
+        ((1, 2, 2), (1.0, 0.0, 0.0), 0.0),
+        ((1, 2, 1), (1.0, 0.0, 1.0), 1.0),
+        ((1, 2, 3), (1.0, 0.0, 0.0), 1.0),  # a tie goes to the first
+        ((2, 1), (0.0, 1.0), 0.0),
+    ],
+)
+def test_the_majority_is_the_commonest_answer(
+    answers: tuple[int, ...], values: tuple[float, ...], expected: float
+) -> None:
+    assert RepeatedSample("q", values, answers).majority == expected

@@ -132,9 +132,9 @@ def test_time_runs_out_though_nothing_ends(run: Any, tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("--max-cost", "1"), "without a price"),
-        (("--max-cost", "0", "--price", "1,1"), "`max_cost` is 0.0, expected a number above 0"),
-        (("--max-tokens-total", "-5"), "expected a number above 0"),
-        (("--max-time", "nan"), "expected a number above 0"),
+        (("--max-cost", "0", "--price", "1,1"), "--max-cost is `0.0`, expected a number above 0"),
+        (("--max-tokens-total", "-5"), "expected a whole number from 1"),
+        (("--max-time", "nan"), "expected seconds above 0"),
         (("--price", "much"), "expected IN,OUT"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,12 +75,46 @@ def test_a_missing_shard_is_named(shards: Path) -> None:
 
 
 def test_a_shard_given_twice_and_a_whole_run_are_refused(shards: Path) -> None:
-    ran = merge(shards, "1-3", "1-3", "2-3", "3-3", out="never")
+    ran = merge(shards, "1-3", "1-3", "2-3", "3-3", out="once")
+    assert ran.code == 0, "named twice is there once"
+    shutil.copytree(shards / "1-3", shards / "again" / "1-3")
+    lines = (shards / "again" / "1-3" / "predictions.jsonl").read_text().splitlines(keepends=True)
+    (shards / "again" / "1-3" / "predictions.jsonl").write_text("".join(lines[:5]))
+    ran = merge(shards, "1-3", "again/1-3", "2-3", "3-3", out="never")
     assert ran.code == 1 and "are both shard 1/3" in ran.err
+    assert "(8 of 8 answered)" in ran.err and "(5 of 8 answered)" in ran.err
+    assert f"leave the less complete one out: `{shards / 'again' / '1-3'}`" in ran.err
     ran = merge(shards, "whole", out="never")
     assert ran.code == 1 and "a run of everything" in ran.err
     ran = merge(shards, "1-3", "2-3", "3-3", out="whole")
     assert ran.code == 1 and "already holds a run" in ran.err
+
+
+@pytest.mark.parametrize("form", ["folder", "pattern"])
+def test_shards_are_found_in_a_folder_and_by_a_pattern(
+    shards: Path, tmp_path: Path, form: str
+) -> None:
+    for name in ("1-3", "2-3", "3-3", "whole"):
+        shutil.copytree(shards / name, tmp_path / "all" / name)
+    place = str(tmp_path / "all") if form == "folder" else str(tmp_path / "all" / "?-3")
+    ran = run_cli("merge", place, "--out", str(tmp_path / "out"))
+    assert ran.code == 0, ran.err
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["num"] == 24
+
+
+def test_what_is_there_is_reported_with_partial(shards: Path, tmp_path: Path) -> None:
+    ran = run_cli(
+        *("merge", str(shards / "1-3"), str(shards / "3-3")),
+        *("--out", str(tmp_path / "out"), "--partial"),
+    )
+    assert ran.code == 3 and "shards are missing: 2/3" in ran.out
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["num"] == 16
+
+
+def test_a_place_without_shards_is_named(tmp_path: Path) -> None:
+    for place, words in ((tmp_path, "holds no run"), (tmp_path / "x*", "there is no folder")):
+        ran = run_cli("merge", str(place), "--out", str(tmp_path / "out"))
+        assert ran.code == 1 and words in ran.err
 
 
 def drawn(folder: Path, second: Callable[[dict[str, Any]], None]) -> Ran:
@@ -142,3 +177,9 @@ def test_comparing_from_the_command_line(tmp_path: Path) -> None:
     assert ran.code == 0 and json.loads(ran.out)["pairs"] == 1
     ran = run_cli("compare", str(tmp_path / "a"), str(tmp_path / "b"), "--metric", "f1")
     assert ran.code == 1 and "`f1`" in ran.err
+
+
+def test_unlike_versions_are_told(tmp_path: Path) -> None:
+    ran = drawn(tmp_path, lambda info: info.update(versions={"mmscore": "0.0.9"}))
+    assert ran.code == 0, ran.err
+    assert "by mmscore 0.1.0" in ran.err and "by 0.0.9" in ran.err

@@ -73,7 +73,7 @@ def test_the_request_is_minimal(run: Any, oracle: Any) -> None:
     with serve(oracle) as server:
         run(server.url, "--limit", "1", "--subset", "en_open")
         (request,) = server.requests
-    assert set(request.json) == {"model", "messages"}
+    assert set(request.json) == {"model", "messages", "temperature"}
     (message,) = request.json["messages"]
     image, text = message["content"]
     assert set(image) == {"type", "image_url"} and set(image["image_url"]) == {"url"}
@@ -497,10 +497,10 @@ def test_the_rest_can_be_run_without_the_missing_images(run: Any, oracle: Any, d
 
 BAD_OPTIONS = [
     (("--subset", "en_opne"), ["en_opne", "did you mean `en_open`?"]),
-    (("--limit", "0"), ["limit"]),
+    (("--limit", "-1"), ["--limit"]),
     (("--limit", "1.5"), ["limit"]),
     (("--shard", "3/2"), ["shard"]),
-    (("--concurrency", "0"), ["eval_batch_size"]),
+    (("--concurrency", "0"), ["--concurrency", "from 1"]),
     (("--generation", "temperature"), ["KEY=VALUE"]),
     (("--max-image-bytes", "much"), ["size"]),
     (("--prompt-template", "@/nowhere"), ["/nowhere"]),

@@ -69,9 +69,9 @@ def listening(handler: Handler) -> Iterator[Listening]:
         server.closing.set()
         for one in (listener, *open_ones):
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                one.shutdown(socket.SHUT_RDWR)  # ends a call that waits; the next one fails
+            one.close()
         accepting.join()
-        listener.close()
         for thread in threads:
             thread.join()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import mmscore._core as _core
 from mmscore.dataset.hub.cache import Cache, write_whole
-from mmscore.dataset.hub.read_ahead import Ahead, Group, joined
+from mmscore.dataset.hub.read_ahead import Group, ReadAhead, joined
 from mmscore.dataset.zip_archive import fingerprint_of
 from mmscore.errors import DataError, HubError
 from mmscore.web.errors import ChangedError, WebError
@@ -100,7 +100,7 @@ class RemoteArchive:
         self._lock = threading.Lock()
         self._changes = 0
         self._changed: HubError | None = None
-        self._ahead: Ahead | None = None
+        self._ahead: ReadAhead | None = None
 
     def names(self) -> list[str]:
         """The members' names, in the order of the archive's directory."""
@@ -143,7 +143,7 @@ class RemoteArchive:
         new = sum(size for index, size in sizes.items() if self._kept_path(index) is None)
         return len(indexes), sum(sizes.values()), new
 
-    def expect(self, names: Iterable[str]) -> Ahead:
+    def expect(self, names: Iterable[str]) -> ReadAhead:
         """Begin to fetch members in the order in which they will be read.
 
         What is in the cache is left out, neighbours are joined, and a few ranges are in flight at
@@ -157,7 +157,7 @@ class RemoteArchive:
         self._chunks = ()  # the directory's bytes are many, and all they held is kept now
         if self._ahead is not None:
             self._ahead.close()
-        self._ahead = Ahead(joined(missing, self._span), self._fetch_group)
+        self._ahead = ReadAhead(joined(missing, self._span), self._fetch_group)
         return self._ahead
 
     def fetch_expected(self) -> Iterator[tuple[int, int]]:

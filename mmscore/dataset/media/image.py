@@ -164,7 +164,9 @@ def data_uri(data: bytes, mime: str) -> bytes:
 
 
 def thumbnail(data: bytes, side: int, *, name: str = "image") -> bytes:
-    """A small JPEG of an image as a data URI in ASCII, its longer side at most `side` pixels.
+    """A small WebP of an image as a data URI in ASCII, its longer side at most `side` pixels.
+
+    At the same look it is a third smaller than a JPEG; where Pillow was built without it, a JPEG.
 
     Raises:
         MediaError: The bytes are no image, are damaged, or cannot be decoded here.
@@ -173,7 +175,10 @@ def thumbnail(data: bytes, side: int, *, name: str = "image") -> bytes:
     with file.pixels(draft=(2 * side, 2 * side)) as image:
         small = plain(image, file.data, name, [])
         small.thumbnail((side, side))
-        return data_uri(_saved(small, "JPEG", 70), "image/jpeg")
+        try:
+            return data_uri(_saved(small, "WEBP", 60), "image/webp")
+        except (KeyError, OSError):
+            return data_uri(_saved(small, "JPEG", 70), "image/jpeg")
 
 
 def image_type(data: bytes, *, name: str = "image") -> str | None:
@@ -334,6 +339,10 @@ def _saved(image: Image.Image, kind: str, quality: int | None) -> bytes:
         image = image.convert("RGB")
     if kind == "PNG":
         image.save(out, "PNG", compress_level=6, icc_profile=None)
+    elif kind == "WEBP":
+        image.save(
+            out, "WEBP", quality=quality, method=2, icc_profile=None
+        )  # 4 takes twice as long
     else:
         image.save(out, "JPEG", quality=quality, icc_profile=None)
     return out.getvalue()

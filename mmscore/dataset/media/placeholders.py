@@ -13,12 +13,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mmscore.dataset.media.file_types import FORMATS, guess_format, type_of_name
+from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.sources import (
     DATA_LIKE,
     DATA_URI,
     BytesSource,
-    FileSource,
-    Roots,
     TextSource,
     held_name,
     is_base64_of,
@@ -345,14 +344,28 @@ def _source(found: Found, where: str, roots: Roots) -> tuple[Source | None, str 
         return BytesSource(name, data), None
     if found.cell is not None:
         return TextSource(found.cell.name, found.cell), None
-    url = text_of(found.url, where)
-    if url.startswith(HTTP):
-        return None, url
-    if DATA_LIKE.match(url):
-        return TextSource(held_name(where, url), url), None
-    file = FileSource(url, roots)
-    if is_base64_of(found.kind, url) and not file.exists():
-        return TextSource(held_name(where, url), url), None
+    return source_of(text_of(found.url, where), found.kind, where, roots)
+
+
+def source_of(text: str, kind: Kind, where: str, roots: Roots) -> tuple[Source | None, str | None]:
+    """Where the medium is that a text names: its source, or else the http(s) URL it is at.
+
+    Args:
+        text: A path, a `file:` or http(s) URL, a data URI, or base64.
+        kind: What it should be.
+        where: The cell, for the name of what stands in it.
+        roots: Where paths start.
+
+    Raises:
+        DataError: It names a file of another machine.
+    """
+    if text[:8].lower().startswith(HTTP):
+        return None, text
+    if DATA_LIKE.match(text):
+        return TextSource(held_name(where, text), text), None
+    file = roots.source(text)
+    if is_base64_of(kind, text) and not file.exists():
+        return TextSource(held_name(where, text), text), None
     return file, None
 
 

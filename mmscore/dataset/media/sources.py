@@ -1,113 +1,23 @@
-"""Where the media of a user's own records are: files, base64 text, bytes of a row.
+"""Media that stand in a user's own records: base64 text, bytes of a row. `paths` has the files.
 
-Each source implements `records.Source`; bytes are read when asked for and not kept.
+Each source implements `types.Source`; bytes are read when asked for and not kept.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import unquote
 from zlib import crc32
 
 import mmscore._core as _core
 from mmscore.dataset.rows import Cell
-from mmscore.error_text import shown
 from mmscore.errors import DataError, MediaError
 
 
 def mime_of(data: bytes) -> str | None:
     """The MIME type that the first bytes tell, as `filetype` 1.2.0 decides; else None."""
     return _core.sniff(data)
-
-
-@dataclass(frozen=True, slots=True)
-class Roots:
-    """The folders in which a relative media path is looked for, in order.
-
-    Attributes:
-        folders: The media root if one was given, the data file's folder, the working directory.
-    """
-
-    folders: tuple[Path, ...]
-
-    @classmethod
-    def of(cls, data_file: Path, media_root: Path | None) -> Roots:
-        """The places for the records of one data file."""
-        folders = (data_file.parent, Path())
-        return cls(folders if media_root is None else (media_root, *folders))
-
-
-@dataclass(frozen=True, slots=True)
-class FileSource:
-    """A file named by a cell.
-
-    Attributes:
-        given: The path as the record has it.
-        roots: Where it is looked for unless it is absolute.
-    """
-
-    given: str
-    roots: Roots
-
-    @property
-    def name(self) -> str:
-        """The path as the record has it."""
-        return self.given
-
-    def places(self) -> Iterator[str]:
-        """Every path tried, in order; one with backslashes is tried with slashes too."""
-        spellings = dict.fromkeys([self.given, self.given.replace("\\", "/")])
-        seen: set[str] = set()
-        for spelling in spellings:
-            for folder in self.roots.folders:
-                place = os.path.join(folder, spelling)  # noqa: PTH118 - Path drops what errors show
-                if place not in seen:
-                    seen.add(place)
-                    yield place
-
-    def root(self) -> Path | None:
-        """The folder from which the file is found, its own where the path is absolute."""
-        place = self.find()
-        if place is None:
-            return None
-        if Path(self.given).is_absolute():
-            return Path(place).parent
-        for folder in self.roots.folders:
-            for spelling in (self.given, self.given.replace("\\", "/")):
-                if os.path.join(folder, spelling) == place:  # noqa: PTH118 - as `places` joins
-                    return folder
-        return None
-
-    def find(self) -> str | None:
-        """The first place that is a file."""
-        return next((place for place in self.places() if os.path.isfile(place)), None)  # noqa: PTH113 - never raises
-
-    def exists(self) -> bool:
-        """Whether a file is in one of the places."""
-        return self.find() is not None
-
-    def read(self) -> bytes:
-        """The file's bytes.
-
-        Raises:
-            MediaError: It is in none of the places, or cannot be read.
-        """
-        place = self.find()
-        if place is None:
-            raise MediaError(self.missing(), hint="set --media-root to the folder paths start from")
-        try:
-            return Path(place).read_bytes()
-        except OSError as error:
-            raise MediaError(f"cannot read `{place}`: {error.strerror or error}") from error
-
-    def missing(self) -> str:
-        """The sentence that says where the file was looked for."""
-        tried = ", ".join(shown(place) for place in self.places())
-        return f"no file {shown(self.given)}, tried {tried}"
 
 
 @dataclass(frozen=True, slots=True)

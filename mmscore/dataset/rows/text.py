@@ -9,7 +9,7 @@ from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 from typing import NamedTuple
 
-from mmscore.errors import DataError
+from mmscore.errors import DataError, machine_error
 
 RECORD_BYTES = 1 << 29
 """The longest record of a text file, 512 MiB; a longer one is a damaged file."""
@@ -68,7 +68,9 @@ class Place(NamedTuple):
                 file.seek(self.offset)
                 raw = file.read(self.length) if unchanged else b""
         except OSError as error:
-            raise DataError(f"cannot read {self.name}: {error.strerror or error}") from error
+            raise machine_error(error, f"reading {self.name}") or DataError(
+                f"cannot read {self.name}: {error.strerror or error}"
+            ) from error
         if not unchanged:
             raise DataError(f"`{self.path}` was changed while it was in use")
         return Record(raw, b"", self.number, self.offset, self.path, self.stamp)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mmscore.config.judge import JudgeConfig
+from mmscore.config.secrets import without_secret_options
 from mmscore.error_text import without_secrets
 from mmscore.errors import EndpointError
 from mmscore.model.request import rendered
@@ -90,6 +91,10 @@ class JudgePanel:
             return replace(score, metrics={**passed, **metrics})
         summary = self._summary(sample, repeat, reply)
         return replace(score, metrics=self._merged(metrics, summary.value), judge=summary)
+
+    def __len__(self) -> int:
+        """How many judges there are."""
+        return len(self._judges)
 
     def ready(self) -> None:
         """Ask each judge once whether it can judge at all; later calls do nothing.
@@ -257,17 +262,26 @@ def panel_of(
     if not config.asks:
         return None
     judges = [judge_of(model, ask=file is not None) for model in config.models]
-    return JudgePanel(config, metrics, judges, read_judgements(folder), file, notice, concurrency)
+    return JudgePanel(
+        config, metrics, judges, read_judgements(folder, notice), file, notice, concurrency
+    )
 
 
-def read_judgements(folder: Path) -> LastRecords[Judgement] | None:
+def read_judgements(
+    folder: Path, notice: Callable[[str], None] = lambda _: None
+) -> LastRecords[Judgement] | None:
     """What judges said in a run, the last word of each; None where none was asked. Close it.
 
-    Raises:
-        DataError: The file is damaged.
+    Args:
+        folder: The run's folder.
+        notice: Who hears of a damaged line, which is passed over: a verdict can be asked for again.
     """
     path = folder / JUDGEMENTS
-    return LastRecords(path, Judgement) if path.exists() else None
+    if not path.exists():
+        return None
+    return LastRecords(
+        path, Judgement, damaged=lambda why: notice(f"{why}: that verdict is asked for again")
+    )
 
 
 def described(config: JudgeConfig) -> dict[str, Any]:
@@ -280,9 +294,7 @@ def described(config: JudgeConfig) -> dict[str, Any]:
                 "model_id": model.model_id,
                 "judge_id": model.judge_id,
                 **({"api_url": without_secrets(model.api_url)} if model.api_url else {}),
-                # The name of a variable is no secret, and lets the run go on.
-                **({"api_key": model.api_key} if (model.api_key or "").startswith("$") else {}),
-                "generation_config": dict(model.generation_config),
+                "generation_config": without_secret_options(model.generation_config),
             }
             for model in config.models
         ],
