@@ -17,7 +17,7 @@ from mmscore.config.task import TaskConfig
 from mmscore.dataset.hub.hub_files import Files, locate
 from mmscore.error_text import listed
 from mmscore.errors import ConfigError
-from mmscore.model.prompts import CHOICE_TEMPLATES
+from mmscore.model.prompts import CHOICE_TEMPLATES, shows
 from mmscore.model.request import media_of
 from mmscore.plan.benchmark_options import chosen, data_place, extra_options, task_of
 from mmscore.plan.earlier_run import ids_of
@@ -255,7 +255,7 @@ def _with_shard(task: TaskConfig, events: Events) -> TaskConfig:
 
 
 def _check_template(template: str | None) -> None:
-    if template is not None and "{question}" not in CHOICE_TEMPLATES.get(template, template):
+    if template is not None and not shows(CHOICE_TEMPLATES.get(template, template), "question"):
         raise ConfigError(
             "the prompt template has no `{question}`, so it never shows what is asked",
             hint="write {question} where the question stands",
