@@ -399,8 +399,8 @@ def simple_rows(
 
     Simple is a line of UTF-8 that ends in LF or CR LF, has as many cells as `columns`, at most
     `longest` bytes, every quote closed, no NUL and no other CR. So row `i` stands in the `i`-th
-    line from `start`. A blank line, a wide one, one whose quote runs on or that is not wholly in `data`
-    ends the rows; the caller reads that record itself and goes on behind it.
+    line from `start`. A blank line, a wide one, one whose quote runs on or that is not wholly in
+    `data` ends the rows; the caller reads that record itself and goes on behind it.
 
     Args:
         data: A piece of the file.

@@ -5,8 +5,8 @@
 
 Each fault of `python.toml` and `rust.toml` is put into a scratch copy of this repository, alone,
 and the test that it names must fail there. A fault that nobody notices, and one whose line is not
-there any more, end the script with 1. The copy has the core that is installed here; faults in Rust are tested
-by `cargo test` with a target folder of their own.
+there any more, end the script with 1. The copy has the core that is installed here; faults in
+Rust are tested by `cargo test` with a target folder of their own.
 """
 
 from __future__ import annotations
