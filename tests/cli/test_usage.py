@@ -48,7 +48,7 @@ KEY = "sk-0123456789"
         ("report runs/a --judge x", "`--judge` is a flag of: check, run, score"),
         ("run slake --system -x", "a value that begins with a dash is written --system=-VALUE"),
         ("merge a", "mmscore merge --help"),
-        ("compare a b c", "mmscore compare --help"),
+        ("list a b", "mmscore list --help"),
     ],
 )  # fmt: skip
 def test_the_line_to_type_is_told(typed: str, hint: str) -> None:
