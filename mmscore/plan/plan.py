@@ -187,7 +187,7 @@ def look(
         prompt_template=args.get("prompt_template"),
         system=args.get("system_prompt"),
         media_root=Path(task.media_root) if task.media_root else None,
-        allow_paths=tuple(Path(folder).expanduser() for folder in task.allow_path if folder),
+        allow_paths=_allowed(task),
         extra=extra_options(benchmark, args),
         most=wanted.most,
         on_row=on_row,
@@ -250,6 +250,11 @@ def _check_template(template: str | None) -> None:
         )
 
 
+def _allowed(task: TaskConfig) -> tuple[Path, ...]:
+    """The folders whose media the data may name besides their own."""
+    return tuple(Path(folder).expanduser() for folder in task.allow_path if folder)
+
+
 def find_files(
     task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False
 ) -> Files:
@@ -264,6 +269,7 @@ def find_files(
         data_place(task, benchmark, args),
         name,
         benchmark.dataset.ids if benchmark.dataset else {},
+        allow=_allowed(task),
         offline=task.offline,
         whole=whole,
         notice=events.notice,
