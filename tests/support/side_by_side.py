@@ -15,9 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmscore import run_task
-from mmscore.errors import MmscoreError
-from support import SHARED
+from support import SHARED, run_cli
 from support.reference_cases import Case, draw
 from support.server import Request, Response, as_json, serve
 
@@ -195,6 +193,8 @@ def _task(case: Case, url: str) -> dict[str, Any]:
 def _theirs(answer: dict[str, Any], case: Case) -> Outcome:
     if "error" in answer:
         return Outcome(answer["error"])
+    if not answer["reports"]:
+        return Outcome("no sample is selected, which it says nothing of")
     outcome = Outcome()
     for name, reviews in answer["samples"].items():
         subset = name.removeprefix(f"{case.benchmark}_")
@@ -228,10 +228,9 @@ def _sample(subset: str, target: str, values: dict[str, float]) -> str:
 
 
 def _ours(task: dict[str, Any], case: Case, folder: Path) -> Outcome:
-    try:
-        run_task({**task, "out": str(folder), "think": "reference"})
-    except MmscoreError as error:
-        return Outcome(f"{type(error).__name__}: {error}")
+    ran = run_cli("eval", *_flags({**task, "work_dir": str(folder)}), "--no-timestamp")
+    if ran.code not in (0, 3):
+        return Outcome(ran.err)
     outcome = Outcome()
     samples = {(one["id"], one["repeat"]): one for one in _lines(folder / "predictions.jsonl")}
     for score in _lines(folder / "scores.jsonl"):
@@ -244,6 +243,16 @@ def _ours(task: dict[str, Any], case: Case, folder: Path) -> Outcome:
             metric = outcome.report.setdefault(row["metric"], {})
             metric[row["subset"]] = (row["num"], round(row["score"], 4))  # as theirs are kept
     return outcome
+
+
+def _flags(task: dict[str, Any]) -> Iterator[str]:
+    """A task as EvalScope's command line says it."""
+    for name, value in {**task, "think": "reference"}.items():
+        yield f"--{name.replace('_', '-')}"
+        if isinstance(value, list):
+            yield from value
+        else:
+            yield json.dumps(value) if isinstance(value, dict) else str(value)
 
 
 def _lines(path: Path) -> Iterator[Any]:
