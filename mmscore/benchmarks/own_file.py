@@ -42,6 +42,17 @@ def load_benchmark(path: Path) -> Benchmark:
     """
     if not path.is_file():
         raise ConfigError(f"no benchmark file `{path}`")
+    version = path.resolve(), hashlib.sha256(path.read_bytes()).hexdigest()
+    if version not in _LOADED:
+        _LOADED[version] = _loaded(path, version[1])
+    return _LOADED[version]
+
+
+_LOADED: dict[tuple[Path, str], Benchmark] = {}
+"""What files define, by their bytes: each is run once a process, whoever asks, until it changes."""
+
+
+def _loaded(path: Path, sha256: str) -> Benchmark:
     defined = getattr(_module(path), "BENCHMARK", None)
     if isinstance(defined, Benchmark):
         return replace(defined, file=path.resolve())
@@ -60,7 +71,7 @@ def load_benchmark(path: Path) -> Benchmark:
         metrics=tuple(defined.metrics),
         groups=tuple(defined.groups),
         prompt={},
-        scorer=f"{defined.name}/{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}",
+        scorer=f"{defined.name}/{sha256[:12]}",
         samples=task.samples,
         parse=task.parse,
         score=task.score,

@@ -7,19 +7,18 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmscore.cli import process
+from mmscore.cli import data_commands, pages, process
 from mmscore.cli.options import parse, parser
 from mmscore.cli.task_values import filter_values, judge_values, task_values
 from mmscore.errors import ConfigError, Exit, MmscoreError
 
 if TYPE_CHECKING:
-    from mmscore.benchmarks.base import Benchmark
     from mmscore.config.task import TaskConfig
-    from mmscore.plan.events import Events, Progress
     from mmscore.report.result import Result
 
 
@@ -120,8 +119,13 @@ def _task(arguments: argparse.Namespace) -> TaskConfig:
     file = arguments.config or os.environ.get("MMSCORE_CONFIG")
     before: dict[str, Any] = load_mapping(Path(file)) if file else {}
     if arguments.resume:
-        before = _resumed(Path(arguments.resume), before)
-    return as_task(TaskConfig.from_dict(task_values(arguments, before, os.environ)))
+        from mmscore.run.restored import resumed
+
+        flags = partial(task_values, arguments, environment=os.environ)
+        values = resumed(Path(arguments.resume), before, flags, named=bool(arguments.benchmarks))
+    else:
+        values = task_values(arguments, before, os.environ)
+    return as_task(TaskConfig.from_dict(values))
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -133,6 +137,7 @@ def _eval(arguments: argparse.Namespace) -> int:
 
 
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
+    from mmscore.cli.progress import events_of
     from mmscore.model import endpoint
     from mmscore.plan.plan import plans
     from mmscore.run.services import each_service
@@ -144,15 +149,17 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     for one in every:
         endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()
-    events = _events(arguments.progress)
-    found = [plan for one in every for plan in plans(one, events)]
+    events = events_of(arguments.progress, sys.stderr)
     results = []
+    with process.own_code(sys.stderr):
+        found = [plan for one in every for plan in plans(one, events)]
     for plan in found:
-        results.append(ask(plan, events))
+        with process.own_code(sys.stderr):
+            results.append(pages.with_page(ask(plan, events), arguments))
         if not arguments.json:
             _show(results[-1], arguments)
     if arguments.json and len(results) > 1:
-        reports = [json.loads(_report_json(result)) for result in results]
+        reports = [result.to_dict() for result in results]
         print(json.dumps(reports, ensure_ascii=False, indent=2))
     elif arguments.json:
         _show(results[0], arguments)
@@ -168,22 +175,27 @@ def _show_table(folders: Sequence[Path]) -> None:
     print("\n" + to_text(model_table(folders), style_of(sys.stdout, os.environ)))
 
 
-def _resumed(folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
-    from mmscore.plan.benchmark_options import name_in
-    from mmscore.store.run_folder import read_run
-
-    info = read_run(folder)
-    return {**info.config, "datasets": [name_in(info)], **before}
-
-
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
-    from mmscore.model.endpoint import attacher
+    from mmscore.cli.progress import events_of
+    from mmscore.model.endpoint import media_encoder
     from mmscore.plan.first_request import first_requests
     from mmscore.plan.plan import plans
 
     found = []
-    for plan in plans(task, _events("auto")):
-        first = {sample.subset: body for sample, body in first_requests(plan, attacher(task))}
+    with process.own_code(sys.stderr):
+        drawn = [
+            (
+                plan,
+                {
+                    sample.subset: body
+                    for sample, body in first_requests(
+                        plan, media_encoder(task, data_host=plan.files.host)
+                    )
+                },
+            )
+            for plan in plans(task, events_of("auto", sys.stderr))
+        ]
+    for plan, first in drawn:
         found.append(
             {"dataset": plan.benchmark.name, "planned": dict(plan.planned), "first": first}
         )
@@ -200,53 +212,35 @@ def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
     return Exit.COMPLETE
 
 
-def _events(form: str) -> Events:
-    from mmscore.cli.progress import ProgressPrinter
-    from mmscore.plan.events import Events
-
-    printer = ProgressPrinter(form, sys.stderr)
-
-    def start(benchmark: Benchmark, planned: Mapping[str, int], folder: Path) -> None:
-        parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
-        printer.notice(f"{benchmark.title}: {sum(planned.values())} samples ({parts}) -> {folder}")
-
-    def progress(state: Progress) -> None:
-        printer.tell(state)
-        if state.done == state.total:
-            printer.end()
-
-    return Events(start, progress, printer.notice, printer.fetching)
-
-
 def _show(result: Result, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print(_report_json(result), end="")
+        print(json.dumps(result.to_dict(), ensure_ascii=False, indent=2))
     else:
         from mmscore.report.boxes import style_of
         from mmscore.report.terminal import render
 
         print(render(result.report, style_of(sys.stdout, os.environ)))
         print(f"\nrun folder: {result.folder}", file=sys.stderr)
-
-
-def _report_json(result: Result) -> str:
-    return (result.folder / "report.json").read_text(encoding="utf-8")
+        if result.files:
+            print(pages.last_line(result), file=sys.stderr)
 
 
 def _score(arguments: argparse.Namespace) -> int:
     if arguments.replies:
         return _score_elsewhere(arguments)
-    from mmscore.run.rescore import recorded_judge, rescore
+    from mmscore.run.rescore import rescore
+    from mmscore.run.restored import judge_again
 
     folder = Path(arguments.target)
-    judge = judge_values(arguments, recorded_judge(folder))
-    result = rescore(
-        folder,
-        judge,
-        filter_values(arguments),
-        concurrency=arguments.concurrency,
-        notice=_say,
-    )
+    with process.own_code(sys.stderr):
+        result = rescore(
+            folder,
+            judge_again(folder, partial(judge_values, arguments)),
+            filter_values(arguments),
+            benchmark=arguments.benchmark,
+            concurrency=arguments.concurrency,
+            notice=_say,
+        )
     _show(result, arguments)
     return result.exit_code
 
@@ -260,37 +254,41 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
     )
     columns = ReplyColumns(arguments.id_column, arguments.reply_column)
     replies = Path(arguments.replies).expanduser()
-    result = score_elsewhere(
-        task,
-        replies,
-        columns,
-        partial=arguments.partial,
-        concurrency=arguments.concurrency,
-        notice=_say,
-    )
+    with process.own_code(sys.stderr):
+        result = score_elsewhere(
+            task,
+            replies,
+            columns,
+            partial=arguments.partial,
+            concurrency=arguments.concurrency,
+            notice=_say,
+        )
     _show(result, arguments)
     return result.exit_code
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from mmscore.report.result import reported
-    from mmscore.run.thumbnails import thumbnails
-
-    result = reported(Path(arguments.run_dir), ("json", "csv", "html"), thumbnails)
+    result = pages.reported(Path(arguments.run_dir), arguments, _say)
     _show(result, arguments)
+    if arguments.open and result.files:
+        _open(result.files[-1])
     return result.exit_code
 
 
+def _open(page: Path) -> None:
+    if not pages.show(page, os.environ):
+        _say(f"no browser can be shown here; the page is {page}")
+
+
 def _compare(arguments: argparse.Namespace) -> int:
-    from mmscore.report import compare, load
     from mmscore.report.boxes import style_of
 
-    first, second = load(Path(arguments.run_a)), load(Path(arguments.run_b))
-    compared = compare.compare(first, second, metric=arguments.metric, force=arguments.force)
-    if arguments.json:
-        print(compare.to_json(compared), end="")
-    else:
-        print(compare.to_text(compared, style_of(sys.stdout, os.environ)))
+    text, page = pages.compared(arguments, style_of(sys.stdout, os.environ))
+    print(text, end="")
+    if page:
+        _say(pages.files_line([page]))
+    if page and arguments.open:
+        _open(page)
     return Exit.COMPLETE
 
 
@@ -316,76 +314,20 @@ def _table(arguments: argparse.Namespace) -> int:
     return Exit.COMPLETE
 
 
-def _list(arguments: argparse.Namespace) -> int:
-    from mmscore.benchmarks import BENCHMARKS
-    from mmscore.plan.fetch import kept_of, size_words
-
-    rows: list[dict[str, Any]] = [
-        {
-            "name": benchmark.name,
-            "title": benchmark.title,
-            "about": benchmark.about,
-            "metrics": list(benchmark.metrics),
-            "subsets": list(benchmark.subsets),
-            "cached_bytes": sum(one.bytes for one in kept_of(benchmark.name)),
-        }
-        for benchmark in BENCHMARKS.values()
-    ]
-    if arguments.json:
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
-        return Exit.COMPLETE
-    for row in rows:
-        cached = f" [{size_words(row['cached_bytes'])} cached]" if row["cached_bytes"] else ""
-        print(f"{row['name']:<14}{row['title']}: {row['about']}{cached}")
-    return Exit.COMPLETE
-
-
-def _fetch(arguments: argparse.Namespace) -> int:
-    from mmscore.config.task import TaskConfig
-    from mmscore.plan.fetch import fetch
-
-    task = TaskConfig.from_dict(task_values(arguments, {}, os.environ))
-    events = _events(arguments.progress)
-    found = [
-        fetch(task, name, events, dry_run=bool(arguments.dry_run), whole=arguments.whole)
-        for name in arguments.benchmarks
-    ]
-    if arguments.json:
-        print(json.dumps([one.facts() for one in found], ensure_ascii=False, indent=2))
-    else:
-        print("\n".join(map(str, found)))
-    return Exit.COMPLETE
-
-
-def _cache(arguments: argparse.Namespace) -> int:
-    from mmscore.dataset.hub.cache import cache_folder
-    from mmscore.plan.fetch import clean_cache, kept, size_words
-
-    cleaned = arguments.clean is not None
-    found = clean_cache(arguments.clean) if cleaned else kept()
-    if arguments.json:
-        rows = [{"source": one.source, "place": one.place, "bytes": one.bytes} for one in found]
-        print(json.dumps(rows, ensure_ascii=False, indent=2))
-        return Exit.COMPLETE
-    for one in found:
-        print(f"{one.source:<36}{size_words(one.bytes):>10}  {one.place}")
-    total = size_words(sum(one.bytes for one in found))
-    print(f"{'freed' if cleaned else 'in all'}: {total} in {cache_folder()}")
-    return Exit.COMPLETE
-
-
 def _check(arguments: argparse.Namespace) -> int:
+    from mmscore.cli.progress import events_of
     from mmscore.plan.check import check
     from mmscore.run.services import each_service
 
-    events = _events(arguments.progress)
+    events = events_of(arguments.progress, sys.stderr)
     code = Exit.COMPLETE
     facts = []
     for task in each_service(_task(arguments)):
         if not task.datasets:
             raise ConfigError("no benchmark given", hint="name one, such as `mmscore check slake`")
         for name in task.datasets:
-            findings = check(task, name, events)
+            with process.own_code(sys.stderr):
+                findings = check(task, name, events)
             facts.append(findings.facts())
             code = max(code, findings.exit_code)
             if not arguments.json:
@@ -395,19 +337,11 @@ def _check(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _info(arguments: argparse.Namespace) -> int:
-    from mmscore.plan.about import describe
-
-    values = task_values(arguments, {"datasets": [arguments.benchmark]}, os.environ)
-    facts, text = describe(arguments.benchmark, values)
-    print(json.dumps(facts, ensure_ascii=False, indent=2) if arguments.json else text)
-    return Exit.COMPLETE
-
-
 def _demo(arguments: argparse.Namespace) -> int:
     from mmscore.cli.demo import run_demo
+    from mmscore.cli.progress import events_of
 
-    result = run_demo(Path(arguments.out) if arguments.out else None, _events("none"))
+    result = run_demo(Path(arguments.out) if arguments.out else None, events_of("none", sys.stderr))
     _show(result, arguments)
     return result.exit_code
 
@@ -428,10 +362,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "compare": _compare,
     "merge": _merge,
     "table": _table,
-    "fetch": _fetch,
-    "cache": _cache,
-    "list": _list,
-    "info": _info,
+    **data_commands.ACTIONS,
     "help": _help,
     "demo": _demo,
 }

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
-from mmscore.plan.events import Progress
+from mmscore.plan.events import Events, Progress
 from mmscore.report.boxes import cut, style_of
+
+if TYPE_CHECKING:
+    from mmscore.benchmarks.base import Benchmark
 
 BAR_INTERVAL = 0.1
 LINE_INTERVAL = 10.0
@@ -140,3 +144,19 @@ FORMS: dict[str, Callable[[Progress], str] | None] = {
     "json": _json,
     "none": None,
 }
+
+
+def events_of(form: str, stream: TextIO) -> Events:
+    """What tells of a run on a stream, in the form that was asked for."""
+    printer = ProgressPrinter(form, stream)
+
+    def start(benchmark: Benchmark, planned: Mapping[str, int], folder: Path) -> None:
+        parts = ", ".join(f"{subset} {count}" for subset, count in planned.items())
+        printer.notice(f"{benchmark.title}: {sum(planned.values())} samples ({parts}) -> {folder}")
+
+    def progress(state: Progress) -> None:
+        printer.tell(state)
+        if state.done == state.total:
+            printer.end()
+
+    return Events(start, progress, printer.notice, printer.fetching)

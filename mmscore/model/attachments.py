@@ -257,7 +257,10 @@ class MediaEncoder:
         if medium.kind == "audio" and not self._audio_as_uri:
             payload = payload.partition(b",")[2]
         digest = hashlib.sha256(data).hexdigest()
-        sent = SentMedium(found.place, digest, bytes=len(data), mime=mime, notes=notes or None)
+        original = None if data is found.data else hashlib.sha256(found.data).hexdigest()
+        sent = SentMedium(
+            found.place, digest, len(data), mime=mime, notes=notes or None, original=original
+        )
         return Attachment(payload, digest, sent)
 
     def _as_written(

@@ -11,25 +11,10 @@ from mmscore import benchmarks
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config.task import TaskConfig
 from mmscore.constants import HubType
-from mmscore.error_text import nearest_hint, shown
+from mmscore.error_text import nearest_hint, shown, what
 from mmscore.errors import ConfigError, DataError
-from mmscore.store.info import RunInfo
 from mmscore.store.run_folder import RUN, read_run
 from mmscore.types import Sample
-
-
-def name_in(info: RunInfo) -> str:
-    """The name by which a run's record lets its benchmark be found: of a user's own, the file."""
-    return info.benchmark.file or info.benchmark.name
-
-
-def asked(info: RunInfo) -> Benchmark:
-    """The benchmark that a run's record tells of, with the metrics it was run with.
-
-    Raises:
-        ConfigError: There is none of that name, or its file is gone.
-    """
-    return chosen(name_in(info), info.config.get("dataset_args") or {})[0]
 
 
 def chosen(
@@ -57,6 +42,8 @@ def _measured(benchmark: Benchmark, wanted: list[Any] | None) -> Benchmark:
     """The benchmark with some of its metrics, the first of them its primary one."""
     if not wanted:
         return benchmark
+    if not isinstance(wanted, list):
+        raise ConfigError(f"`metric_list` is {what(wanted)}, expected a list of names")
     for metric in wanted:
         if metric not in benchmark.metrics:
             raise ConfigError(

@@ -72,7 +72,7 @@ def merge(
             scorers, models or options, a shard is missing or there twice, or samples overlap.
         StorageError: The folder cannot be written or holds a run already.
     """
-    runs = [load(folder) for folder in folders]
+    runs = [load(folder, hold=False) for folder in folders]
     missing = _missing_shards(runs)
     if missing and not partial:
         raise DataError(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError
-from mmscore.model.request import Attachment, Request, content_text, text_of
+from mmscore.model.request import Attachment, Request, text_of
+from mmscore.store.facts import plain
 from mmscore.store.records import Prediction, Score, Turns
 from mmscore.types import Message, Reply, Sample
 
@@ -30,12 +32,19 @@ def score_of(
     """
     try:
         extracted = benchmark.parse(keep(text), sample)
-        metrics = dict(benchmark.score(extracted.value, sample))
+        metrics = _finite(benchmark.score(extracted.value, sample))
     except DataError as error:
         score = Score(sample.id, repeat, None, "none", {}, error=error.message)
     else:
         score = Score(sample.id, repeat, extracted.value, extracted.rule, metrics)
     return score if judges is None else judges(sample, repeat, text, score)
+
+
+def _finite(metrics: Mapping[str, float]) -> dict[str, float]:
+    for name, value in metrics.items():
+        if not math.isfinite(value):
+            raise DataError(f"the score `{name}` is {value}, which is no number")
+    return dict(metrics)
 
 
 def prediction_of(
@@ -59,7 +68,8 @@ def prediction_of(
         finish_reason=reply.finish_reason,
         usage=reply.usage,
         seconds=round(reply.seconds, 6),
-        first_token_seconds=reply.first_token_seconds,
+        answer_seconds=_rounded(reply.answer_seconds),
+        first_token_seconds=_rounded(reply.first_token_seconds),
         attempts=reply.attempts,
         error=reply.error,
         media=tuple(attachment.sent for attachment in attachments),
@@ -67,15 +77,19 @@ def prediction_of(
         turns=_turns(sample),
         target=sample.target,
         choices=sample.choices,
-        metadata=sample.metadata,
+        metadata=plain(sample.metadata),
     )
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
 
 
 def _turns(sample: Sample) -> Turns | None:
     """All turns in words, where there are more than the question."""
     if [message.role for message in sample.messages] == ["user"]:
         return None
-    return tuple((message.role, content_text(message)) for message in sample.messages)
+    return tuple((message.role, message.text) for message in sample.messages)
 
 
 def sample_of(prediction: Prediction) -> Sample:

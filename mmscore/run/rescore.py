@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from mmscore.benchmarks.base import Benchmark
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.task import DEFAULT_CONCURRENCY
-from mmscore.disk import write_whole
-from mmscore.plan.benchmark_options import asked
+from mmscore.disk import sha256_of, write_whole
 from mmscore.report.result import Result, reported
 from mmscore.run.record import sample_of, score_of
+from mmscore.run.restored import benchmark_of, restored
 from mmscore.scoring import reply_filters
-from mmscore.store.info import RunInfo
+from mmscore.store.info import BenchmarkInfo, RunInfo
 from mmscore.store.journal import (
     JUDGEMENTS,
     PREDICTIONS,
@@ -43,6 +43,7 @@ def rescore(
     judge: Mapping[str, Any] | None = None,
     keep: Sequence[Mapping[str, Any]] | None = None,
     *,
+    benchmark: str | None = None,
     concurrency: int | None = None,
     notice: Callable[[str], None] = lambda _: None,
 ) -> Result:
@@ -53,26 +54,28 @@ def rescore(
         judge: As in a task: asks these judges about the saved replies, each verdict once. None
             keeps the verdicts that were given and asks nobody.
         keep: Filters, as in a task, instead of those of the run; None keeps these.
+        benchmark: The file of a benchmark of the user's own, which is not run unasked.
         concurrency: Judge requests in flight; those of the run by default.
         notice: Who hears a sentence worth reading.
 
     Raises:
-        ConfigError: The judge or a filter is wrong.
+        ConfigError: The judge or a filter is wrong, or the benchmark's file must be named.
         DataError: The folder holds no run.
         EndpointError: A judge does not answer.
         StorageError: The folder cannot be written, or another process is writing it.
     """
     info = read_run(folder)
-    benchmark = asked(info)
+    restored(info)  # tells what is odd in its configuration
+    found = benchmark_of(info, folder, benchmark)
     if keep is not None:
-        info = _filtered(info, benchmark, keep)
-    filters = _arguments(info, benchmark).get("filters")
+        info = _filtered(info, found, keep)
+    filters = _arguments(info, found).get("filters")
     workers = concurrency or info.config.get("eval_batch_size") or DEFAULT_CONCURRENCY
     info = replace(
         info,
-        benchmark=replace(info.benchmark, metrics=benchmark.metrics),
+        benchmark=_described(info.benchmark, found),
         fingerprints=replace(
-            info.fingerprints, scorer=reply_filters.scorer_id(benchmark.scorer, filters)
+            info.fingerprints, scorer=reply_filters.scorer_id(found.scorer, filters)
         ),
         versions=versions(),
         judge=None,
@@ -82,14 +85,23 @@ def rescore(
         open_things.enter_context(closing(AppendFile(folder / PREDICTIONS, notice)))
         judges, at_once = None, False
         if judge is not None or info.config.get("judge"):
-            info, judges, at_once = _panel(
-                info, benchmark, folder, judge, open_things, notice, workers
-            )
-        score = partial(_scored, benchmark, reply_filters.build(filters), judges)
+            info, judges, at_once = _panel(info, found, folder, judge, open_things, notice, workers)
+        score = partial(_scored, found, reply_filters.build(filters), judges)
         lines = _lines(folder, score, workers if at_once else 0, judges)
         write_whole(folder / SCORES, lines)
     write_run(folder, info)
     return reported(folder)
+
+
+def _described(before: BenchmarkInfo, benchmark: Benchmark) -> BenchmarkInfo:
+    """What the run keeps of its benchmark, as it is now."""
+    file = benchmark.file
+    return replace(
+        before,
+        metrics=benchmark.metrics,
+        file=str(file) if file else None,
+        file_sha256=sha256_of(file) if file else None,
+    )
 
 
 def _arguments(info: RunInfo, benchmark: Benchmark) -> Mapping[str, Any]:
@@ -136,16 +148,6 @@ def _panel(
     if judges is not None:
         open_things.enter_context(closing(judges))
     return info, judges, file is not None
-
-
-def recorded_judge(folder: Path) -> dict[str, Any] | None:
-    """The judge of a run as its folder keeps it, without its key.
-
-    Raises:
-        DataError: The folder holds no run.
-    """
-    judge: dict[str, Any] | None = read_run(folder).config.get("judge")
-    return judge
 
 
 def _scored(

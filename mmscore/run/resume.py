@@ -16,11 +16,9 @@ from typing import Any
 
 from mmscore.config import options
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import PREDICTIONS, SCORES, AppendFile, encode
+from mmscore.store.journal import PREDICTIONS, REPLACED, SCORES, AppendFile, encode
 from mmscore.store.reader import RecordReader
 from mmscore.store.records import Key, Prediction, Score
-
-REPLACED = "replaced.jsonl"
 
 Asked = tuple[int, Key, str | None]
 """A request of a run: its sample's place in the data set, its sample and repeat, its hash."""
@@ -108,7 +106,7 @@ def bring_in_line(
         )
     scores.rewrite(
         encode(score)
-        for _, score in RecordReader(folder / SCORES, Score).placed()
+        for _, score in RecordReader(folder / SCORES, Score).placed(lambda _: None)
         if score.key in kept
     )
     return Moved(len(away), len(ours) - len(kept))

@@ -10,13 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.config import options
+from mmscore.config.evalscope import with_temperature
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.price import price_of
+from mmscore.config.secrets import without_secret_options
 from mmscore.config.task import TaskConfig
+from mmscore.disk import sha256_of
 from mmscore.error_text import without_secrets
+from mmscore.errors import ConfigError
 from mmscore.plan.plan import Plan
 from mmscore.scoring import reply_filters
 from mmscore.scoring.judge import panel
+from mmscore.store.facts import not_finite, plain
 from mmscore.store.info import SCHEMA, BenchmarkInfo, Fingerprints, RunInfo
 from mmscore.store.run_folder import read_run
 from mmscore.version import versions
@@ -41,6 +46,7 @@ def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
             subsets=benchmark.subsets,
             groups=benchmark.groups,
             file=str(benchmark.file) if benchmark.file else None,
+            file_sha256=sha256_of(benchmark.file) if benchmark.file else None,
         ),
         model=task.model_id or task.model,
         endpoint=place,
@@ -65,19 +71,28 @@ def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
 
 
 def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
-    """The task as a run keeps it: what was set, without secrets."""
+    """The task as a run keeps it: what was set, without secrets.
+
+    Raises:
+        ConfigError: A number in it is none: no request and no file can hold it.
+    """
     default = asdict(TaskConfig())
     values = {
         name: value
         for name, value in asdict(task).items()
         if options.fields()[name].stored and value != default[name]
     }
+    generation = with_temperature(task.generation_config, task.eval_type)
+    values["generation_config"] = without_secret_options(generation)
     if "judge" in values:
         values["judge"] = panel.described(judge)
     # A URL that may hold a key is left out whole: cut short, it would be another one.
     if without_secrets(values.get("api_url", "")) != values.get("api_url", ""):
         del values["api_url"]
-    return values
+    for place, number in not_finite(values, ""):
+        raise ConfigError(f"`{place}` is {number}, which is no number")
+    kept: dict[str, Any] = plain(values)
+    return kept
 
 
 def _prompt_fingerprint(plan: Plan) -> str:

@@ -13,7 +13,7 @@ from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
 from mmscore.errors import BudgetError, ConfigError, DataError, StorageError
 from mmscore.model.client import Client
-from mmscore.model.endpoint import attacher, body_options, service
+from mmscore.model.endpoint import media_encoder, requests_of, service
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.plan import Plan, plans
@@ -22,13 +22,13 @@ from mmscore.run.budget import Budget, Limits
 from mmscore.run.interrupts import counted
 from mmscore.run.kept_replies import KeptReplies
 from mmscore.run.loop import Earlier, RunJob, RunLoop
-from mmscore.run.resume import REPLACED, asks_the_same, bring_in_line
+from mmscore.run.resume import asks_the_same, bring_in_line
 from mmscore.run.run_info import now, run_info
 from mmscore.run.services import each_service, result_name
 from mmscore.scoring.judge import panel
 from mmscore.store.info import RunInfo
-from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, AppendFile
-from mmscore.store.reader import LastRecords
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES, AppendFile, encode
+from mmscore.store.reader import LastRecords, RecordReader
 from mmscore.store.records import Key, Prediction, Score
 from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run
 
@@ -89,7 +89,7 @@ def ask(plan: Plan, events: Events) -> Result:
 
 
 def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
-    client = Client(service(plan.task))
+    client = Client(service(plan.task), events.notice)
     plan, folder = _placed(plan, events)
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
@@ -166,7 +166,7 @@ def _job(
     )
     if judges is not None:
         open_things.enter_context(closing(judges))
-    media = attacher(plan.task, events.notice)
+    media = media_encoder(plan.task, events.notice, data_host=plan.files.host)
 
     def drop_downloads() -> None:
         plan.files.close()
@@ -175,8 +175,7 @@ def _job(
     asking = RunJob(
         benchmark=plan.benchmark,
         client=client,
-        options=body_options(plan.task),
-        attach=media.attach,
+        requests=requests_of(plan.task, media),
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
@@ -188,7 +187,7 @@ def _job(
     )
     if plan.task.resume and not asks_the_same(read_run(folder), info):
         _sort_replies(plan, asking, folder, events)
-    earlier = _earlier(folder, open_things, rescore=plan.task.rerun_review)
+    earlier = _earlier(asking, open_things, events, rescore=plan.task.rerun_review)
     return replace(asking, earlier=earlier)
 
 
@@ -210,7 +209,7 @@ def _sort_replies(plan: Plan, asking: RunJob, folder: Path, events: Events) -> N
         for index, sample, repeat in plan.items():
             if (sample.id, repeat) in known and sample.problem is None:
                 with suppress(DataError):  # told when the sample's turn comes
-                    yield index, (sample.id, repeat), asking.request(sample)[0].hash
+                    yield index, (sample.id, repeat), asking.requests.make(sample.messages)[0].hash
 
     moved = bring_in_line(folder, asking.predictions, asking.scores, asked)
     if moved.away:
@@ -277,12 +276,18 @@ def _own_folder(plan: Plan) -> Path | None:
     return Path(own) / plan.benchmark.name if len(task.datasets) > 1 else Path(own)
 
 
-def _earlier(folder: Path, open_things: ExitStack, *, rescore: bool) -> Earlier:
-    predictions = LastRecords(folder / PREDICTIONS, Prediction, lambda one: one.replied)
+def _earlier(job: RunJob, open_things: ExitStack, events: Events, *, rescore: bool) -> Earlier:
+    predictions = LastRecords(job.predictions.path, Prediction, lambda one: one.replied)
     open_things.enter_context(closing(predictions))
     if rescore:
         return Earlier(predictions)
-    scores = LastRecords(folder / SCORES, Score)
+    damaged: list[str] = []
+    scores = LastRecords(job.scores.path, Score, damaged=damaged.append)
+    if damaged:
+        events.notice(f"{len(damaged)} damaged scores are made anew, the first: {damaged[0]}")
+        good = RecordReader(job.scores.path, Score, hold=False).placed(lambda _: None)
+        job.scores.rewrite(encode(score) for _, score in good)
+        scores = LastRecords(job.scores.path, Score)
     return Earlier(predictions, open_things.enter_context(closing(scores)))
 
 

@@ -25,6 +25,7 @@ class BenchmarkInfo(Record):
         subsets: Subset -> category.
         groups: Facts of samples by which reports are broken down.
         file: The Python file that defined it, if it was the user's own.
+        file_sha256: The digest of that file.
     """
 
     name: str
@@ -33,6 +34,7 @@ class BenchmarkInfo(Record):
     subsets: Mapping[str, str]
     groups: tuple[str, ...]
     file: str | None = None
+    file_sha256: str | None = None
 
     SHAPE: ClassVar = Shape(
         {
@@ -42,6 +44,7 @@ class BenchmarkInfo(Record):
             "subsets": spelling.facts({}, lambda value: spelling.each_value(str, value)),
             "groups": spelling.texts([]),
             "file": spelling.maybe(str, always=False),
+            "file_sha256": spelling.maybe(str, always=False),
         }
     )
 
@@ -96,6 +99,15 @@ class JudgeInfo(Record):
             "aggregation": spelling.maybe(str),
         }
     )
+
+
+MOST_REPEATS = 100_000
+
+
+def _repeats(value: int) -> int:
+    if not 1 <= value <= MOST_REPEATS:
+        raise RecordError(f"found {value}, expected 1 to {MOST_REPEATS}")
+    return value
 
 
 _PRICE = Shape({"input": spelling.number(), "output": spelling.number()})
@@ -164,7 +176,7 @@ class RunInfo(Record):
             "fingerprints": spelling.one(Fingerprints),
             "price": Spelling(frozenset({dict, spelling.NONE}), None, _price, Price.to_json),
             "planned": spelling.facts({}, lambda value: spelling.each_value(int, value)),
-            "repeats": spelling.count(1),
+            "repeats": Spelling(frozenset({int}), 1, _repeats),
             "shard": spelling.maybe(str),
             "started": spelling.maybe(str),
             "finished": spelling.maybe(str),

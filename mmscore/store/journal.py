@@ -14,13 +14,15 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from mmscore.disk import O_BINARY, storage_error, try_lock, write_whole
+from mmscore.disk import open_itself, remove_leftovers, storage_error, try_lock, write_whole
 from mmscore.errors import StorageError
 from mmscore.store.spelling import Record
 
 PREDICTIONS = "predictions.jsonl"
 SCORES = "scores.jsonl"
 JUDGEMENTS = "judgements.jsonl"
+REPLACED = "replaced.jsonl"
+"""Replies to other requests than the run's, which do not count."""
 
 Notice = Callable[[str], None]
 
@@ -32,12 +34,18 @@ class AppendFile:
         """Open or make the file.
 
         Raises:
-            StorageError: It cannot be written, or another process holds it.
+            StorageError: It cannot be written, another process holds it, or what stands at its end
+                is no record.
         """
         self.path = path
         self._lock = threading.Lock()
         self._fd = _own(path)
-        self._size = self._cut_torn_line(notice)
+        try:
+            self._size = self._cut_torn_line(notice)
+        except StorageError:
+            os.close(self._fd)
+            raise
+        remove_leftovers(path.parent)
 
     def append(self, record: Record) -> None:
         """Write one record.
@@ -97,6 +105,12 @@ class AppendFile:
                 break
             end = start
         if end < size:
+            os.lseek(self._fd, end, os.SEEK_SET)
+            if not _begins_a_record(os.read(self._fd, len(_BEGINNING))):
+                raise StorageError(
+                    f"`{self.path}` ends in {size - end} bytes that begin no record",
+                    hint="it is no file of a run; give the folder that a run wrote",
+                )
             os.ftruncate(self._fd, end)
             notice(f"cut {size - end} bytes of a torn last record off `{self.path}`")
         return end
@@ -109,12 +123,12 @@ def _own(path: Path) -> int:
         StorageError: It cannot be written, or another process holds it.
     """
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | O_BINARY, 0o666)
+        fd = open_itself(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     except OSError as error:
         raise storage_error(path, error) from None
     # Its holder may have put another file in its place and closed this one.
     try:
-        ours = try_lock(fd) and os.path.samestat(os.fstat(fd), path.stat())
+        ours = try_lock(fd) and os.path.samestat(os.fstat(fd), path.lstat())
     except OSError:
         ours = False
     if not ours:
@@ -123,12 +137,27 @@ def _own(path: Path) -> int:
             f"another process is writing `{path}`",
             hint="wait for that run to end, or give this one another folder with --out",
         )
+    if os.fstat(fd).st_nlink > 1:
+        os.close(fd)
+        raise StorageError(
+            f"`{path}` has another name elsewhere (a hard link), which would change with it",
+            hint="copy the folder, so that its files are its own",
+        )
     return fd
+
+
+_BEGINNING = b'{"id":'
+"""How each record begins."""
+
+
+def _begins_a_record(tail: bytes) -> bool:
+    """Whether a file may end so: in a torn record, or in the zeros that a power cut leaves."""
+    return _BEGINNING.startswith(tail) or not tail.strip(b"\0")
 
 
 def encode(record: Record) -> bytes:
     """One line of JSONL in UTF-8; a lone surrogate, which has no UTF-8, becomes U+FFFD."""
-    text = json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(record.to_json(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:

@@ -5,7 +5,7 @@ Questions, replies and reasoning stay on the disk; `Line.at` says where.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from sys import intern
@@ -77,8 +77,10 @@ class Line:
         prompt_tokens: As the endpoint counted; None where it did not.
         completion_tokens: Likewise.
         seconds: From the first attempt to the end.
-        first_token_seconds: From the last attempt to the first text.
+        answer_seconds: What the attempt took that answered; None where none did.
+        first_token_seconds: From that attempt's start to the first text.
         attempts: Requests sent.
+        finish_reason: The endpoint's word for why it stopped.
         error: Why there is no reply.
         changed: Whether one of its media was re-encoded before it was sent.
         cluster: A hash of what it shows: samples that show the same media have the same. None
@@ -97,8 +99,10 @@ class Line:
     prompt_tokens: int | None
     completion_tokens: int | None
     seconds: float | None
+    answer_seconds: float | None
     first_token_seconds: float | None
     attempts: int
+    finish_reason: str | None
     error: str | None
     changed: bool
     cluster: int | None
@@ -139,7 +143,10 @@ def labels_of(value: object) -> list[str]:
 
 
 def read_lines(
-    predictions: RecordReader[Prediction], scores: RecordReader[Score], groups: Sequence[str]
+    predictions: RecordReader[Prediction],
+    scores: RecordReader[Score],
+    groups: Sequence[str],
+    damaged: Callable[[str], None] | None = None,
 ) -> tuple[Line, ...]:
     """The lines of a run in the order of the data set, whatever order the samples ended in.
 
@@ -150,16 +157,17 @@ def read_lines(
         predictions: Its `predictions.jsonl`.
         scores: Its `scores.jsonl`.
         groups: The metadata keys that the samples are grouped by.
+        damaged: Who hears of a damaged score, which is passed over; None stops on it.
 
     Raises:
-        DataError: A line is damaged, or a score is not a finite number.
+        DataError: A line is damaged.
     """
     shared = _Shared()
     samples: dict[int, dict[str, Line]] = {}  # repeat -> id -> line: a key a sample costs more
     for at, prediction in predictions.placed() if predictions.path.exists() else ():
         line = _line(prediction, at, groups, shared)
         samples.setdefault(line.repeat, {})[line.id] = line
-    for at, score in scores.placed() if scores.path.exists() else ():
+    for at, score in scores.placed(damaged) if scores.path.exists() else ():
         found = samples.get(score.repeat, {}).get(score.id)
         if found is not None and not found.failed:
             found.score = _score(score, at, shared)
@@ -204,8 +212,10 @@ def _line(of: Prediction, at: int, groups: Sequence[str], shared: _Shared) -> Li
         prompt_tokens=of.usage.prompt_tokens,
         completion_tokens=of.usage.completion_tokens,
         seconds=of.seconds,
+        answer_seconds=of.answer_seconds,
         first_token_seconds=of.first_token_seconds,
         attempts=of.attempts,
+        finish_reason=intern(of.finish_reason) if of.finish_reason else None,
         error=intern(of.error) if of.error else None,
         changed=any(medium.notes for medium in of.media),
         cluster=hash(tuple(medium.sha256 for medium in of.media)) if of.media else None,

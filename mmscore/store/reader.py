@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from mmscore.disk import words
+from mmscore.disk import open_for_reading, words
 from mmscore.errors import DataError
 from mmscore.store.records import Line
 from mmscore.store.spelling import RecordError
@@ -29,32 +31,49 @@ class RecordReader(Generic[AnyLine]):
     parses each once; of a large one, one record is in memory at a time.
     """
 
-    def __init__(self, path: Path, kind: type[AnyLine]) -> None:
-        """Remember the file; it is opened for the first record."""
+    def __init__(self, path: Path, kind: type[AnyLine], *, hold: bool = True) -> None:
+        """Remember the file; it is opened for the first record.
+
+        Args:
+            path: The file.
+            kind: What its lines are.
+            hold: Whether the records of a small file stay in memory.
+        """
         self.path = path
         self._kind = kind
+        self._hold = hold
         self._file: BinaryIO | None = None
         self._lock = threading.Lock()
         self._held: dict[int, AnyLine] = {}
 
-    def placed(self) -> Iterator[tuple[int, AnyLine]]:
+    def placed(self, damaged: Callable[[str], None] | None = None) -> Iterator[tuple[int, AnyLine]]:
         """Yield the byte where each line begins, with its record.
 
         A record is whole only with its newline: what follows the last one is torn and left out.
+
+        Args:
+            damaged: Who hears why a line in the midst is no record, which is then passed over;
+                None stops on it.
 
         Raises:
             DataError: The file is missing, or a line in its midst is no record.
         """
         place = 0
         with self._opened() as file:
-            hold = self.path.stat().st_size <= HELD_BYTES
+            hold = self._hold and os.fstat(file.fileno()).st_size <= HELD_BYTES
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     return
-                record = self._record(line, f"line {number}")
-                if hold:
-                    self._held[place] = record
-                yield place, record
+                try:
+                    record = self._record(line, f"line {number}")
+                except DataError as error:
+                    if damaged is None:
+                        raise
+                    damaged(error.message)
+                else:
+                    if hold:
+                        self._held[place] = record
+                    yield place, record
                 place += len(line)
 
     def at(self, place: int) -> AnyLine:
@@ -82,7 +101,7 @@ class RecordReader(Generic[AnyLine]):
 
     def _opened(self) -> BinaryIO:
         try:
-            return self.path.open("rb", buffering=_BUFFER)
+            return open_for_reading(self.path, _BUFFER)
         except OSError as error:
             raise DataError(f"cannot read `{self.path}`: {words(error)}") from None
 
@@ -109,6 +128,7 @@ class LastRecords(Mapping[Any, AnyLine]):
         path: Path,
         kind: type[AnyLine],
         wanted: Callable[[AnyLine], bool] = lambda _: True,
+        damaged: Callable[[str], None] | None = None,
     ) -> None:
         """Find the places, in the order in which the keys first occur.
 
@@ -116,6 +136,7 @@ class LastRecords(Mapping[Any, AnyLine]):
             path: The file; it may grow later, which changes nothing here.
             kind: What its lines are.
             wanted: Which keys count, by their last record.
+            damaged: Who hears of a damaged line, which is passed over; None stops on it.
 
         Raises:
             DataError: The file is missing, or a line in its midst is no record.
@@ -123,7 +144,7 @@ class LastRecords(Mapping[Any, AnyLine]):
         self._reader = RecordReader(path, kind)
         places: dict[Any, int] = {}
         unwanted: set[Any] = set()
-        for place, record in self._reader.placed():
+        for place, record in self._reader.placed(damaged):
             places[record.key] = place
             if wanted(record):
                 unwanted.discard(record.key)
@@ -160,6 +181,8 @@ def json_object(data: bytes) -> dict[str, Any]:
     Raises:
         ValueError: It is none; the words go behind its place.
     """
+    if data.startswith(codecs.BOM_UTF8):
+        raise ValueError("begins with a byte order mark, which another program put there")
     try:
         text = data.decode().strip()
         value, end = _DECODER.raw_decode(text)  # `decode` would look for blanks twice

@@ -6,14 +6,13 @@ spells their keys. What `run.json` holds is `RunInfo`, in `store/run_info.py`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mmscore.error_text import listed, shown
 from mmscore.store import spelling
-from mmscore.store.spelling import NONE, Record, RecordError, Shape, Spelling
+from mmscore.store.spelling import MOST_FLOAT, NONE, Record, RecordError, Shape, Spelling
 from mmscore.types import FAILED, SCORED, Usage
 
 Key = tuple[str, int]
@@ -66,6 +65,7 @@ class SentMedium(Record):
         mime: What it was labelled with.
         url: Whether its URL was sent instead of it.
         notes: How it was changed before it was sent.
+        original: The digest of its bytes as they lay, where they were changed.
     """
 
     place: str
@@ -75,6 +75,7 @@ class SentMedium(Record):
     mime: str | None = None
     url: bool | None = None
     notes: tuple[str, ...] | None = None
+    original: str | None = None
 
     SHAPE: ClassVar = Shape(
         {
@@ -85,6 +86,7 @@ class SentMedium(Record):
             "mime": spelling.maybe(str, always=False),
             "url": spelling.maybe(bool, always=False),
             "notes": spelling.maybe_texts(),
+            "original": spelling.maybe(str, always=False),
         }
     )
 
@@ -127,7 +129,8 @@ class Prediction(Line):
         finish_reason: The endpoint's word for why it stopped.
         usage: Tokens as the endpoint counted.
         seconds: From the first attempt to the end.
-        first_token_seconds: From the last attempt to the first text.
+        answer_seconds: What the attempt took that answered; None where none did.
+        first_token_seconds: From that attempt's start to the first text.
         attempts: Requests sent.
         error: Why there is no reply.
         media: The media sent, in order.
@@ -149,6 +152,7 @@ class Prediction(Line):
     finish_reason: str | None
     usage: Usage
     seconds: float | None
+    answer_seconds: float | None
     first_token_seconds: float | None
     attempts: int
     error: str | None
@@ -171,6 +175,7 @@ class Prediction(Line):
             "finish_reason": spelling.maybe(str),
             "usage": _USAGE,
             "seconds": spelling.maybe_number(),
+            "answer_seconds": spelling.maybe_number(),
             "first_token_seconds": spelling.maybe_number(),
             "attempts": spelling.count(0),
             "error": spelling.maybe(str),
@@ -269,7 +274,7 @@ class JudgeSummary(Record):
 
 def _metrics(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
-        if type(value) not in (int, float) or not math.isfinite(value):
+        if type(value) not in (int, float) or not -MOST_FLOAT <= value <= MOST_FLOAT:
             raise RecordError(f"found the score {value!r} of `{name}`, expected a finite number")
     return values
 

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mmscore.disk import storage_error, words, write_whole
+from mmscore.disk import make_folder, open_for_reading, storage_error, words, write_whole
 from mmscore.errors import DataError, StorageError
 from mmscore.store.info import BenchmarkInfo, NewerRecordError, RunInfo
-from mmscore.store.journal import PREDICTIONS, SCORES
+from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES
 from mmscore.store.lines import Line, metric_names, read_lines
 from mmscore.store.reader import RecordReader, json_object
 from mmscore.store.records import Prediction, Score
 from mmscore.store.spelling import RecordError
 
 RUN = "run.json"
+
+FILES = (
+    *(RUN, PREDICTIONS, SCORES, JUDGEMENTS, REPLACED),
+    *(f"report.{format}" for format in ("json", "csv", "html")),
+)
+"""What a run's folder may hold."""
 
 Whole = tuple[Prediction, Score | None]
 """The prediction of a sample and its score, where there is one."""
@@ -72,19 +80,27 @@ class Run:
                 yield prediction, score
 
 
-def load(directory: Path) -> Run:
+def load(
+    directory: Path, *, hold: bool = True, damaged: Callable[[str], None] | None = None
+) -> Run:
     """A run's folder as values; half-finished and torn ones too.
 
     The last line of a sample counts, because a resumed run appends. A torn last line is left
     out: its sample was in flight when the run stopped.
 
+    Args:
+        directory: The folder.
+        hold: Whether the records of a small run stay in memory, for those who read all of them.
+        damaged: Who hears of a score that cannot be read, which is then as if it were not there;
+            None stops on it.
+
     Raises:
         DataError: The folder is no run's folder, or a line inside a file is damaged.
     """
     info = read_run(directory)
-    predictions = RecordReader(directory / PREDICTIONS, Prediction)
-    scores = RecordReader(directory / SCORES, Score)
-    lines = read_lines(predictions, scores, info.benchmark.groups)
+    predictions = RecordReader(directory / PREDICTIONS, Prediction, hold=hold)
+    scores = RecordReader(directory / SCORES, Score, hold=hold)
+    lines = read_lines(predictions, scores, info.benchmark.groups, damaged)
     return Run(directory, info, lines, predictions, scores)
 
 
@@ -100,6 +116,7 @@ def read_run(folder: Path) -> RunInfo:
         DataError: The folder is none of a run, or its `run.json` is damaged or of a newer mmscore.
     """
     path = folder / RUN
+    check_files(folder)
     if not path.is_file():
         raise DataError(f"`{folder}` is no run's folder: there is no {RUN}", hint=_HINT)
     try:
@@ -115,7 +132,8 @@ def read_run(folder: Path) -> RunInfo:
 
 def _json_in(path: Path) -> dict[str, Any]:
     try:
-        return json_object(path.read_bytes())
+        with open_for_reading(path) as file:
+            return json_object(file.read())
     except OSError as error:
         raise DataError(f"cannot read `{path}`: {words(error)}", hint=_HINT) from None
     except ValueError as error:
@@ -128,7 +146,28 @@ def write_run(folder: Path, info: RunInfo) -> None:
     Raises:
         StorageError: It cannot be written.
     """
-    write_whole(folder / RUN, [json.dumps(info.to_json(), ensure_ascii=False, indent=2) + "\n"])
+    text = json.dumps(info.to_json(), ensure_ascii=False, indent=2, allow_nan=False)
+    write_whole(folder / RUN, [text + "\n"])
+
+
+def check_files(folder: Path) -> None:
+    """Stop on a folder in which a file of a run is a link or no file at all.
+
+    A run's folder may come from a stranger: nothing in it leads anywhere else.
+
+    Raises:
+        DataError: The first such file.
+    """
+    for name in FILES:
+        path = folder / name
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            mode = path.lstat().st_mode
+            if not stat.S_ISREG(mode):
+                found = "a link" if stat.S_ISLNK(mode) else "no plain file"
+                raise DataError(
+                    f"`{path}` is {found}, a run's folder holds files of its own",
+                    hint="look at where the folder came from; put the file itself in its place",
+                )
 
 
 # --- a folder for a run --------------------------------------------------------------------------
@@ -159,12 +198,11 @@ def use_folder(folder: Path) -> Path:
     """Make `folder` for a new run.
 
     Raises:
+        DataError: It holds a link where the run would have a file.
         StorageError: It cannot be made or already holds a run.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise storage_error(folder, error) from None
+    check_files(folder)
+    make_folder(folder)
     # A run that was stopped before its first record left an empty file, which is nothing to keep.
     predictions = folder / PREDICTIONS
     if (folder / RUN).exists() or (predictions.exists() and predictions.stat().st_size):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -14,6 +13,12 @@ class RecordError(ValueError):
 
 
 NONE = type(None)
+
+MOST = 2**53
+"""What a whole number in a record may come to: beyond it JSON's readers differ."""
+
+MOST_FLOAT = 1e100
+"""What another number may come to, so that no sum of them is infinite."""
 
 
 class Spelling(NamedTuple):
@@ -130,7 +135,8 @@ def text(default: Any = ...) -> Spelling:
 
 def maybe(kind: type, *, always: bool = True) -> Spelling:
     """A value of a type, or null, which is also what is not there."""
-    return Spelling(frozenset({kind, NONE}), None, always=always)
+    read = _bounded if kind is int else None
+    return Spelling(frozenset({kind, NONE}), None, read, always=always)
 
 
 def maybe_number() -> Spelling:
@@ -140,7 +146,13 @@ def maybe_number() -> Spelling:
 
 def count(default: Any = ...) -> Spelling:
     """A whole number."""
-    return Spelling(frozenset({int}), default)
+    return Spelling(frozenset({int}), default, _bounded)
+
+
+def _bounded(value: int) -> int:
+    if not -MOST <= value <= MOST:
+        raise RecordError(f"found a number beyond {MOST}")
+    return value
 
 
 def number(default: Any = ...) -> Spelling:
@@ -154,7 +166,7 @@ def finite(value: float) -> float:
     Raises:
         RecordError: It is none that can be reckoned with.
     """
-    if not math.isfinite(value):
+    if not -MOST_FLOAT <= value <= MOST_FLOAT:  # NaN is within nothing
         raise RecordError(f"found {value!r}, expected a finite number")
     return value
 
@@ -210,7 +222,9 @@ def each_value(kind: type, values: dict[str, Any]) -> dict[str, Any]:
     Raises:
         RecordError: One is not.
     """
-    _all_of(kind, values.values())
+    for value in _all_of(kind, values.values()):
+        if kind is int:
+            _bounded(value)
     return values
 
 

@@ -75,8 +75,11 @@ def test_the_example_of_the_readme_runs(tmp_path: Path, server: Server) -> None:
     assert report["dataset"] and "By category" in ran.out
 
 
-def test_all_that_a_built_in_benchmark_can(tmp_path: Path, server: Server) -> None:
+def test_all_that_a_built_in_benchmark_can(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = write(tmp_path, HEAD + END)
+    monkeypatch.chdir(tmp_path)
     ran = run(file, server, "--limit", "1", "--repeats", "2")
     assert ran.code == 0, ran.err
     out = str(tmp_path / "out")
@@ -217,8 +220,8 @@ def test_a_score_that_is_nonsense_stops_the_run_and_keeps_the_replies(
     ran = run(write(tmp_path, code), server, "--concurrency", "1")
     assert ran.code == 1 and sentence in ran.err, ran.err
     assert "Traceback" not in ran.err
-    write(tmp_path, HEAD + END)
-    resumed = run_cli("run", "--resume", str(tmp_path / "out"), "--api-url", server.url)
+    file = write(tmp_path, HEAD + END)
+    resumed = run_cli("run", file, "--resume", str(tmp_path / "out"), "--api-url", server.url)
     assert resumed.code == 0, resumed.err
     assert len(server.requests) == 2, "what was answered is not asked again"
 

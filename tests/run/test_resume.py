@@ -15,8 +15,8 @@ from support import Ran, lines, run_cli
 from support.server import Request, Response, reply, serve, status
 
 from mmscore.errors import DataError, StorageError
-from mmscore.run.resume import REPLACED
 from mmscore.store import journal
+from mmscore.store.journal import REPLACED
 from mmscore.store.records import Score
 from mmscore.store.run_folder import read_run
 

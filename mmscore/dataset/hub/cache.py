@@ -61,6 +61,7 @@ class Cache:
         self.root = root or cache_folder()
         self._notice = notice or (lambda _: None)
         self._lock = threading.Lock()
+        self._tidied: set[Path] = set()
         self.spare: Path | None = None
         """The temporary folder, once it was needed."""
 
@@ -85,12 +86,32 @@ class Cache:
         with self._lock:
             if self.spare is None:
                 try:
-                    return _writable(self.root.joinpath(*parts))
+                    return self._writable(self.root, parts)
                 except OSError as error:
                     if error.errno in disk.FULL:
                         raise storage_error(self.root, error) from None
                     self.spare = self._make_spare(error)
-            return _writable(self.spare.joinpath(*parts))
+            return self._writable(self.spare, parts)
+
+    def _writable(self, root: Path, parts: tuple[str, ...]) -> Path:
+        """A path below `root`, once its folder is made and seen to be writable.
+
+        What killed processes left there is removed, once a folder.
+        """
+        path = root.joinpath(*parts)
+        folder = path.parent
+        for one in (folder, *folder.parents):
+            if one == root:
+                break
+            if one.is_symlink():
+                raise OSError(errno.ELOOP, f"`{one}` is a link")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "permission denied", str(folder))
+        if folder not in self._tidied:
+            self._tidied.add(folder)
+            disk.remove_leftovers(folder)
+        return path
 
     def _make_spare(self, error: OSError) -> Path:
         try:
@@ -103,14 +124,6 @@ class Cache:
             f"goes to `{spare}` and is not kept; MMSCORE_CACHE names another folder"
         )
         return spare
-
-
-def _writable(path: Path) -> Path:
-    """The path, once its folder is made and seen to be writable."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, "permission denied", str(path.parent))
-    return path
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -135,7 +148,7 @@ def only_writer(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
     """
     lock = path.with_name(path.name + LOCK)
     try:
-        fd = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        fd = disk.open_itself(lock, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise storage_error(lock, error) from None
     try:

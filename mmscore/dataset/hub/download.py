@@ -11,7 +11,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from mmscore.dataset.hub.cache import only_writer, require_space, storage_error, write_whole
-from mmscore.disk import PART
+from mmscore.disk import PART, open_for_reading, open_part
 from mmscore.errors import HubError
 from mmscore.web.errors import Target, WebError
 from mmscore.web.ranges import content_range
@@ -135,7 +135,7 @@ def _with_links(wanted: Wanted, answer: FileAnswer) -> Wanted:
 
 def _length(part: Path) -> int:
     try:
-        return part.stat().st_size
+        return part.lstat().st_size if not part.is_symlink() else 0
     except OSError:
         return 0
 
@@ -143,7 +143,8 @@ def _length(part: Path) -> int:
 def _version(part: Path) -> str | None:
     """The version a part belongs to; None where nothing tells, so that it is begun anew."""
     try:
-        return _tag(part).read_text(encoding="utf-8") or None
+        with open_for_reading(_tag(part)) as file:
+            return file.read().decode() or None
     except (OSError, UnicodeDecodeError):
         return None
 
@@ -196,9 +197,7 @@ def _write(
         write_whole(_tag(part), validator.encode())
     else:
         _tag(part).unlink(missing_ok=True)
-    with part.open("r+b" if start else "wb") as file:
-        file.seek(start)
-        file.truncate()
+    with open_part(part, start) as file:
         at = start
         for piece in answer.pieces():
             file.write(piece)
@@ -210,11 +209,11 @@ def _write(
 
 def _fault(wanted: Wanted, part: Path) -> str | None:
     """What is wrong with a part that should be whole; None where nothing is."""
-    size = part.stat().st_size
+    size = part.lstat().st_size
     if wanted.size is not None and size != wanted.size:
         return f"it has {size} bytes, {wanted.size} were announced"
     if wanted.sha256 is not None:
-        with part.open("rb") as file:
+        with open_for_reading(part) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != wanted.sha256:
             return f"its SHA-256 is {digest[:16]}..., {wanted.sha256[:16]}... was announced"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mmscore.config.judge import JudgeConfig
+from mmscore.config.secrets import without_secret_options
 from mmscore.error_text import without_secrets
 from mmscore.errors import EndpointError
 from mmscore.model.request import rendered
@@ -119,7 +120,7 @@ class JudgePanel:
         """Wait for nothing any more; with `abort`, end requests in flight too."""
         for judge in self._judges:
             if judge.client is not None:
-                judge.client.stopped.set()
+                judge.client.stop()
                 if abort:
                     judge.client.abort()
 
@@ -202,14 +203,15 @@ class JudgePanel:
 
     def _count(self, judge: Judge, answer: JudgeAnswer) -> None:
         with self._lock:
-            failed = answer.kind == "transport"
-            self._failures[judge.id] = self._failures[judge.id] + 1 if failed else 0
-            out = self._failures[judge.id] == self._patience
-        if out:
+            before = self._failures[judge.id]
+            failures = before + 1 if answer.kind == "transport" else 0
+            now = max(failures, self._patience) if answer.hopeless else failures
+            self._failures[judge.id] = now
+        if before < self._patience <= now:
+            times = "" if answer.hopeless else f" {self._patience} times in a row"
             self._notice(
-                f"the judge `{judge.id}` failed {self._patience} times in a row and is not asked "
-                f"any more: {answer.error}; what it did not judge can be judged later with "
-                "--resume"
+                f"the judge `{judge.id}` failed{times} and is not asked any more: {answer.error}; "
+                "what it did not judge can be judged later with --resume"
             )
 
 
@@ -264,17 +266,26 @@ def panel_of(
     if not config.asks:
         return None
     judges = [judge_of(model, ask=file is not None) for model in config.models]
-    return JudgePanel(config, metrics, judges, read_judgements(folder), file, notice, concurrency)
+    return JudgePanel(
+        config, metrics, judges, read_judgements(folder, notice), file, notice, concurrency
+    )
 
 
-def read_judgements(folder: Path) -> LastRecords[Judgement] | None:
+def read_judgements(
+    folder: Path, notice: Callable[[str], None] = lambda _: None
+) -> LastRecords[Judgement] | None:
     """What judges said in a run, the last word of each; None where none was asked. Close it.
 
-    Raises:
-        DataError: The file is damaged.
+    Args:
+        folder: The run's folder.
+        notice: Who hears of a damaged line, which is passed over: a verdict can be asked for again.
     """
     path = folder / JUDGEMENTS
-    return LastRecords(path, Judgement) if path.exists() else None
+    if not path.exists():
+        return None
+    return LastRecords(
+        path, Judgement, damaged=lambda why: notice(f"{why}: that verdict is asked for again")
+    )
 
 
 def described(config: JudgeConfig) -> dict[str, Any]:
@@ -287,9 +298,8 @@ def described(config: JudgeConfig) -> dict[str, Any]:
                 "model_id": model.model_id,
                 "judge_id": model.judge_id,
                 **({"api_url": without_secrets(model.api_url)} if model.api_url else {}),
-                # The name of a variable is no secret, and lets the run go on.
-                **({"api_key": model.api_key} if (model.api_key or "").startswith("$") else {}),
-                "generation_config": dict(model.generation_config),
+                "generation_config": without_secret_options(model.generation_config),
+                **({"eval_type": model.eval_type} if model.eval_type else {}),
             }
             for model in config.models
         ],
