@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmscore.cli import data_commands, pages, process
+from mmscore.cli.hints import fitting
+from mmscore.cli.keys import without_keys
 from mmscore.cli.options import parse, parser
 from mmscore.cli.task_values import filter_values, judge_values, task_values
-from mmscore.errors import ConfigError, Exit, MmscoreError
+from mmscore.errors import ConfigError, Exit, MmscoreError, UsageError
 
 if TYPE_CHECKING:
     from mmscore.config.task import TaskConfig
@@ -45,32 +47,42 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _guarded(argv: Sequence[str], out: process.Sturdy) -> int:
     """Run the command; all that can end it becomes a sentence and an exit code."""
     debug = "--debug" in argv
+    command = next((word for word in argv if not word.startswith("-")), "")
+
+    def told(words: str, *, read: bool = True) -> str:
+        return without_keys(fitting(words, command) if read else words, argv, os.environ)
+
     try:
         return _dispatch(argv)
-    except SystemExit as error:  # argparse: help is 0, a usage error is 2
-        code = error.code if isinstance(error.code, int) else Exit.USAGE
-        return _told(argv, out, "wrong usage, see standard error", code) if code else code
+    except SystemExit as error:  # --help
+        return error.code if isinstance(error.code, int) else Exit.USAGE
     except KeyboardInterrupt as error:
         if debug:
             raise
         _say("stopped")
-        for note in getattr(error, "__notes__", ()):
-            _say(f"{note}; go on with --resume")
-        return _told(argv, out, "stopped", Exit.INTERRUPTED, error=error)
+        notes = getattr(error, "__notes__", [])
+        for note in notes:
+            _say(f"{note}; {told('go on with --resume')}")
+        return _told(argv, out, "stopped", Exit.INTERRUPTED, notes=notes)
     except MmscoreError as error:
         if debug:
             raise
-        _say(f"error: {error.message}")
-        for note in getattr(error, "__notes__", ()):  # the hint is the first
+        message = without_keys(error.message, argv, os.environ)
+        _say(f"error: {message}")
+        read = not isinstance(error, UsageError)  # whose hints are the command's own
+        notes = getattr(error, "__notes__", [])  # the hint is the first
+        notes = [told(note, read=read) for note in notes]
+        for note in notes:
             print(note, file=sys.stderr)
-        return _told(argv, out, error.message, error.exit_code, hint=error.hint, error=error)
+        hint = error.hint and told(error.hint, read=read)
+        return _told(argv, out, message, error.exit_code, hint=hint, notes=notes)
     except Exception as error:
         if debug:
             raise
-        words = process.without_keys(f"{type(error).__name__}: {error}", argv)
+        words = without_keys(f"{type(error).__name__}: {error}", argv, os.environ)
         _say(f"error: {words}")
         print("hint: this is a fault of mmscore; --debug shows where it is", file=sys.stderr)
-        return _told(argv, out, words, Exit.DATA, error=error)
+        return _told(argv, out, words, Exit.DATA)
 
 
 def _told(
@@ -80,12 +92,12 @@ def _told(
     code: int,
     *,
     hint: str | None = None,
-    error: BaseException | None = None,
+    notes: Sequence[str] = (),
 ) -> int:
     """The exit code; under --json an error is JSON too, so that a reader always gets some."""
     if "--json" in argv and not out.written:
-        notes = [note for note in getattr(error, "__notes__", ()) if note != f"hint: {hint}"]
-        words = {"message": message, "hint": hint, "notes": notes, "exit_code": int(code)}
+        others = [note for note in notes if note != f"hint: {hint}"]
+        words = {"message": message, "hint": hint, "notes": others, "exit_code": int(code)}
         print(json.dumps({"error": words}, ensure_ascii=False, indent=2))
     return code
 
@@ -139,13 +151,14 @@ def _eval(arguments: argparse.Namespace) -> int:
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     from mmscore.cli.progress import events_of
     from mmscore.model import endpoint
-    from mmscore.plan.plan import plans
+    from mmscore.plan.plan import check_names, plans
     from mmscore.run.services import each_service
     from mmscore.run.task import ask
 
     every = each_service(task)
     if task.dry_run:
         return _dry_run(every[0], as_json=arguments.json)
+    check_names(task)
     for one in every:
         endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()

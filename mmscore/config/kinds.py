@@ -76,6 +76,8 @@ def _path(value: Any, place: str) -> str:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(path, str):
         raise ConfigError(f"{place} is {what(path)}, expected a path")
+    if not path:
+        raise ConfigError(f"{place} is empty, expected a path")
     if "\0" in path:
         raise ConfigError(f"{place} holds a NUL, which no path can")
     return path

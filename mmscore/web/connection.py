@@ -68,6 +68,7 @@ class Connections:
             ConfigError: A variable names no proxy, or no certificates.
         """
         self.url = url
+        self._place = url.place
         self.proxy = proxy_for(url, environ)
         if url.secure and self.proxy is not None and self.proxy.secure:
             raise ConfigError(
@@ -127,7 +128,7 @@ class Connections:
             seconds: How long it may take, unless it is extended.
             at_last: When it must have ended by the clock, extended or not.
         """
-        return Deadline(seconds, self.url.place, self._stopped, self._clock, at_last)
+        return Deadline(seconds, self._place, self._stopped, self._clock, at_last)
 
     @contextmanager
     def ask(
@@ -185,7 +186,7 @@ class Connections:
         source = Source(wire.receive)
         try:
             wire.send(pieces)
-            response = read_response(source, self.url.place)
+            response = read_response(source, self._place)
         except BaseException as error:
             wire.close()
             stale = isinstance(error, TransportError) and error.kind in ("closed", "reset")

@@ -135,14 +135,11 @@ class JudgePanel:
     def _merged(self, metrics: Mapping[str, float], value: float | None) -> dict[str, float]:
         """The rule's metrics and the judges' accuracy.
 
-        Where the benchmark has an accuracy, the judges' takes its place: instead of it (`llm`) or
-        where it is higher (`llm_recall`). Where it has none, theirs stands alone, or first.
+        Under `llm` theirs stands alone. Under `llm_recall` it takes the place of the benchmark's
+        accuracy where it is higher; where the benchmark has none, it stands first.
         """
         if self.config.strategy == "llm":
-            if value is None:
-                return {}
-            others = metrics if self._has_accuracy else {}
-            return {ACCURACY: value, **{k: v for k, v in others.items() if k != ACCURACY}}
+            return {} if value is None else {ACCURACY: value}
         if value is None:
             return dict(metrics)
         if self._has_accuracy:
@@ -328,12 +325,8 @@ def info_of(config: JudgeConfig) -> JudgeInfo | None:
 
 
 def metrics_with(config: JudgeConfig, metrics: Iterable[str]) -> tuple[str, ...]:
-    """The metrics of a run, the judges' accuracy first where a judge is asked.
-
-    Instead of a benchmark without an accuracy of its own, `llm` scores the judges' alone.
-    """
+    """The metrics of a run; where a judge is asked, its accuracy first, under `llm` alone."""
     names = tuple(metrics)
     if not config.asks:
         return names
-    alone = config.strategy == "llm" and ACCURACY not in names
-    return (ACCURACY,) if alone else tuple(dict.fromkeys((ACCURACY, *names)))
+    return (ACCURACY,) if config.strategy == "llm" else tuple(dict.fromkeys((ACCURACY, *names)))
