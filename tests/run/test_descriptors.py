@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -81,14 +82,12 @@ def test_a_fault_of_the_machine_stops_the_run_and_is_no_samples(
     data, out = write(tmp_path, *rows), tmp_path / "out"
     image = Path(__file__).parents[2] / "data" / "samples"
     (tmp_path / "a.png").write_bytes(next(image.rglob("*.png")).read_bytes())
-    count = [0]
-    real = Path.read_bytes
+    real = os.open
 
-    def read(self: Path) -> bytes:
-        count[0] += self.name == "a.png"
-        if count[0] == 5 and self.name == "a.png":
+    def opened(path: Any, *more: Any, **options: Any) -> int:
+        if str(path).endswith("a.png") and len(server.requests) == 4:
             raise OSError(number, "broken")
-        return real(self)
+        return real(path, *more, **options)
 
     with serve(reply("x")) as server:
         command = [
@@ -97,7 +96,7 @@ def test_a_fault_of_the_machine_stops_the_run_and_is_no_samples(
         ]  # fmt: skip
         with monkeypatch.context() as patched:
             patched.setattr("mmscore.model.attachments.REMEMBERED_BYTES", 0)
-            patched.setattr(Path, "read_bytes", read)
+            patched.setattr(os, "open", opened)
             ran = run_cli(*command, "--out", str(out))
         assert ran.code == 1 and "broken" in ran.err and "hint:" in ran.err
         assert "fault of mmscore" not in ran.err
