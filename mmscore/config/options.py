@@ -27,6 +27,7 @@ from mmscore.config.kinds import (
     ONOFF,
     PAIRS,
     PATH,
+    PATIENCE,
     SAMPLE,
     SECONDS,
     SERVICES,
@@ -48,9 +49,11 @@ from mmscore.config.variables import VARIABLES
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
 DEFAULT_RETRIES = 5
+DEFAULT_WAIT_READY = 120.0
 
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
-EVAL_TYPES = ("openai_api", "server", "service")
+EVAL_TYPES = ("openai_api", "openai_responses_api", "anthropic_api", "server", "service")
+PROVIDERS = ("openai", "responses", "anthropic")
 BACKENDS = ("Native", "VLMEvalKit")
 HUBS = ("modelscope", "huggingface", "local")
 
@@ -80,8 +83,11 @@ ENDPOINT = (
            stored=False, secret=True,
            more="sent as a bearer token; `$NAME` takes it from the environment; never written"),
     Option("eval_type", choice(*EVAL_TYPES, metavar="TYPE", hint=_ASKED),
-           "openai_api, as all models are asked",
-           evalscope="eval_type"),
+           ", ".join(EVAL_TYPES[:3]), evalscope="eval_type"),
+    Option("provider", choice(*PROVIDERS, metavar="NAME"), ", ".join(PROVIDERS), "--provider", RUN,
+           common=False,
+           more="the interface that is spoken: `openai` (chat completions, which nearly all "
+           "servers have), `responses` (OpenAI's Responses API), `anthropic` (its Messages API)"),
     Option("model_id", TEXT, "the model's name in reports, where it is another",
            evalscope="model_id", metavar="NAME", effect="score", common=False),
 )  # fmt: skip
@@ -181,6 +187,9 @@ ASKING = (
            evalscope="timeout", effect="way", more="seconds until one request must be answered"),
     Option("retries", count(0, 10_000), f"new attempts a sample ({DEFAULT_RETRIES})", "--retries",
            RUN, effect="way", more="new attempts after a failed one"),
+    Option("wait_ready", PATIENCE, f"seconds a loading endpoint may take ({DEFAULT_WAIT_READY:g})",
+           "--wait-ready", RUN, effect="way", common=False,
+           more="seconds for which an endpoint that has never answered may say that it is loading"),
     Option("think", choice("strict", "reference", metavar="RULE"),
            "how <think> is split off: strict, reference", "--think", RUN + " score eval",
            default="strict", common=False),
