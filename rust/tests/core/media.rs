@@ -97,6 +97,13 @@ fn the_look_says_whether_the_end_is_there() {
     for length in 33..whole.len() {
         assert!(!look(&whole[..length]).unwrap().complete, "{length}");
     }
+    for (colour, channels, transparent) in
+        [(0, 1, false), (2, 3, false), (3, 1, false), (4, 2, true), (6, 4, true)]
+    {
+        let header = [&b"\0\0\0\x11\0\0\0\x15\x10"[..], &[colour], b"\0\0\0"].concat();
+        let seen = look(&png(&[(b"IHDR", &header), (b"IEND", b"")])).unwrap();
+        assert_eq!((seen.bits, seen.channels, seen.transparent), (16, channels, transparent));
+    }
     // An end mark inside an embedded thumbnail is not the image's.
     let thumbnail = b"\xff\xe1\x00\x0aExif\0\0\xff\xd9";
     let frame = b"\xff\xc0\x00\x0b\x08\x00\x15\x00\x11\x01\x01\x11\x00";

@@ -326,6 +326,18 @@ fn a_value_too_large_is_refused_before_it_is_read() {
     }
 }
 
+/// Old writers wrote bare blocks and Hadoop's frames under one name.
+#[test]
+fn a_bare_lz4_block_under_the_old_name_is_read() {
+    let temporary = Temporary::new("bare");
+    let page = b"\xc0\x02\0\0\0ab\x02\0\0\0cd";
+    for codec in [Compression::LZ4, Compression::LZ4_RAW] {
+        write_column(&temporary.0, page, 12, codec);
+        let file = ParquetFile::open(&temporary.0).unwrap();
+        assert_eq!(file.cell(0, 1, 0).unwrap(), Value::Bytes(b"cd".to_vec()), "{codec}");
+    }
+}
+
 #[test]
 fn a_codec_that_is_not_read_is_named_with_what_to_do() {
     let temporary = Temporary::new("codec");

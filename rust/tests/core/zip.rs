@@ -2,7 +2,7 @@
 //! `tests/test_archive.py`.
 
 use _core::Error;
-use _core::zip::{Directory, Fault, Opening};
+use _core::zip::{Directory, Fault, FileZip, Opening};
 use flate2::{Compress, Compression, Crc, FlushCompress};
 use proptest::prelude::*;
 
@@ -396,6 +396,19 @@ fn wrong_bytes_from_outside_are_refused() {
     assert!(matches!(fault_of(directory.decode(1, b"")), Fault::Index { index: 1, count: 1 }));
     let mut opening = Opening::new("a.zip", 100);
     assert!(matches!(fault_of(opening.feed(vec![0; 99])), Fault::ShortRead { .. }));
+}
+
+#[test]
+fn a_file_cut_after_it_was_opened_is_a_short_read() {
+    let path = std::env::temp_dir().join(format!("mmscore-{}-cut.zip", std::process::id()));
+    let bytes = archive(&[part("a.jpg", b"first"), part("b.jpg", b"second")]);
+    std::fs::write(&path, &bytes).unwrap();
+    let zip = FileZip::open(&path).unwrap();
+    assert_eq!(zip.read(zip.directory().find("b.jpg").unwrap()).unwrap(), b"second");
+    std::fs::write(&path, &bytes[..20]).unwrap();
+    let cut = zip.read(0).unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    assert!(cut.to_string().contains("20 bytes came from byte 0 on, 40 were expected"), "{cut}");
 }
 
 /// The members that can be read.
