@@ -3,7 +3,6 @@
 //! So there is one place that knows page headers and codecs, for large values and for all others.
 
 use std::sync::Arc;
-use std::vec;
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding};
@@ -17,7 +16,7 @@ use parquet::schema::types::Type;
 
 use super::byte_range;
 use super::fault::Damage;
-use super::page::{self, Levels, Page};
+use super::page::{Levels, Page, Pages};
 use super::source::Source;
 
 /// One row group of an open file.
@@ -53,8 +52,8 @@ impl RowGroupReader for RowGroup {
             self.metadata().columns().get(column).ok_or_else(|| damaged("no such column"))?;
         let (start, end) =
             byte_range(chunk).ok_or_else(|| damaged("its place in the file is impossible"))?;
-        let left = page::list(&self.source, start, end)?.into_iter();
-        Ok(Box::new(Pages { source: self.source.clone(), codec: chunk.compression(), left }))
+        let left = Pages { source: self.source.clone(), at: start, end };
+        Ok(Box::new(DecodedPages { codec: chunk.compression(), left, seen: None }))
     }
 
     fn get_column_bloom_filter(&self, _: usize) -> Option<&Sbbf> {
@@ -67,19 +66,29 @@ impl RowGroupReader for RowGroup {
 }
 
 /// The pages of a column, decoded one by one.
-struct Pages {
-    source: Source,
+struct DecodedPages {
     codec: Compression,
-    left: vec::IntoIter<Page>,
+    left: Pages,
+    /// A page that was looked at and not taken.
+    seen: Option<Page>,
 }
 
-impl PageReader for Pages {
+impl DecodedPages {
+    fn take(&mut self) -> Result<Option<Page>> {
+        let seen = self.seen.take();
+        Ok(if seen.is_some() { seen } else { self.left.next_page()? })
+    }
+}
+
+impl PageReader for DecodedPages {
     fn get_next_page(&mut self) -> Result<Option<CratePage>> {
-        self.left.next().map(|page| decode(&page, &self.source, self.codec)).transpose()
+        let page = self.take()?;
+        page.map(|page| decode(&page, &self.left.source, self.codec)).transpose()
     }
 
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        Ok(self.left.as_slice().first().map(|page| PageMetadata {
+        self.seen = self.take()?;
+        Ok(self.seen.map(|page| PageMetadata {
             num_rows: match page.levels {
                 Levels::Before { rows, .. } => Some(rows as usize),
                 Levels::Inside | Levels::None => None,
@@ -90,12 +99,11 @@ impl PageReader for Pages {
     }
 
     fn skip_next_page(&mut self) -> Result<()> {
-        self.left.next();
-        Ok(())
+        self.take().map(|_| ())
     }
 }
 
-impl Iterator for Pages {
+impl Iterator for DecodedPages {
     type Item = Result<CratePage>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -77,24 +77,42 @@ impl Page {
 
 /// The pages of the chunk in these bytes of the file, index pages left out.
 pub(super) fn list(source: &Source, start: u64, end: u64) -> Result<Vec<Page>, Damage> {
-    let mut pages = Vec::new();
-    let mut at = start;
-    while at < end {
-        let (header, length) = read_header(source, at, end)?;
-        at += length;
-        if u64::from(header.compressed) > end.saturating_sub(at) {
-            return Err(Damage::new(format!(
-                "the page at byte {at} has {} bytes, expected at most {}",
-                header.compressed,
-                end.saturating_sub(at)
-            )));
-        }
-        if let Some(page) = header.page(at)? {
-            pages.push(page);
-        }
-        at += u64::from(header.compressed);
+    let mut pages = Pages { source: source.clone(), at: start, end };
+    let mut found = Vec::new();
+    while let Some(page) = pages.next_page()? {
+        found.push(page);
     }
-    Ok(pages)
+    Ok(found)
+}
+
+/// Finds one page of a chunk after the other.
+pub(super) struct Pages {
+    pub(super) source: Source,
+    /// Where the next header begins.
+    pub(super) at: u64,
+    pub(super) end: u64,
+}
+
+impl Pages {
+    /// The next page, index pages left out.
+    pub(super) fn next_page(&mut self) -> Result<Option<Page>, Damage> {
+        while self.at < self.end {
+            let (header, length) = read_header(&self.source, self.at, self.end)?;
+            self.at += length;
+            let (at, left) = (self.at, self.end.saturating_sub(self.at));
+            if u64::from(header.compressed) > left {
+                return Err(Damage::new(format!(
+                    "the page at byte {at} has {} bytes, expected at most {left}",
+                    header.compressed
+                )));
+            }
+            self.at += u64::from(header.compressed);
+            if let Some(page) = header.page(at)? {
+                return Ok(Some(page));
+            }
+        }
+        Ok(None)
+    }
 }
 
 fn read_header(source: &Source, at: u64, end: u64) -> Result<(Header, u64), Damage> {

@@ -71,9 +71,11 @@ impl Rows {
     /// [`crate::Error::Parquet`] if the row group or one of its columns is damaged.
     pub fn next_row(&mut self) -> Result<Option<Row>> {
         loop {
-            match self.group.as_mut() {
+            match &self.group {
                 Some(group) if group.row < group.count => break,
                 _ if self.next_group >= self.file.metadata().num_row_groups() => return Ok(None),
+                // A group without rows may be without pages.
+                _ if self.count(self.next_group) == 0 => {}
                 _ => self.group = Some(self.open_group(self.next_group)?),
             }
             self.next_group += 1;
@@ -103,6 +105,13 @@ impl Rows {
         Ok(Some(row))
     }
 
+    /// How many rows a row group announces.
+    fn count(&self, group: usize) -> usize {
+        let group = self.file.metadata().row_groups().get(group);
+        let rows = group.map_or(0, RowGroupMetaData::num_rows);
+        usize::try_from(to_size(rows)).unwrap_or(usize::MAX)
+    }
+
     fn open_group(&self, number: usize) -> Result<Group> {
         let file = &self.file;
         let (records, flat) = fenced(|| {
@@ -124,11 +133,10 @@ impl Rows {
                 .index(&chunk)
                 .map_err(|damage| file.damaged(number, leaf.number, &damage.to_string()))
         });
-        let rows = file.metadata().row_groups().get(number).map_or(0, RowGroupMetaData::num_rows);
         Ok(Group {
             number,
             row: 0,
-            count: usize::try_from(to_size(rows)).unwrap_or(usize::MAX),
+            count: self.count(number),
             records,
             flat,
             indices: indices.collect::<Result<_>>()?,
