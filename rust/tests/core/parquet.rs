@@ -57,7 +57,11 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// The rows that `write` writes: every third without image bytes, every seventh without struct.
+fn number_of(row: usize) -> Option<i64> {
+    (row % 4 != 3).then_some(row as i64 - 3)
+}
+
+/// The rows that `write` writes: every fourth without number, every third without image bytes, every seventh without struct.
 fn expected(count: usize) -> Vec<Row> {
     let row = |number: usize| {
         let bytes = if number % 3 == 1 { Value::Null } else { Value::Bytes(image(number)) };
@@ -72,7 +76,7 @@ fn expected(count: usize) -> Vec<Row> {
         vec![
             ("image".into(), image),
             ("questions".into(), questions),
-            ("number".into(), Value::Int(number as i64 - 3)),
+            ("number".into(), number_of(number).map_or(Value::Null, Value::Int)),
         ]
     };
     (0..count).map(row).collect()
@@ -132,9 +136,9 @@ fn write(path: &Path, count: usize, properties: WriterProperties) {
         typed.write_batch(&asked, Some(&definition), Some(&repetition)).unwrap();
         column.close().unwrap();
 
-        let numbers: Vec<i64> = group.iter().map(|&number| number as i64 - 3).collect();
+        let numbers: Vec<i64> = group.iter().filter_map(|&number| number_of(number)).collect();
         let mut column = columns.next_column().unwrap().unwrap();
-        let levels = vec![1; numbers.len()];
+        let levels: Vec<i16> = group.iter().map(|&n| number_of(n).is_some().into()).collect();
         column.typed::<Int64Type>().write_batch(&numbers, Some(&levels), None).unwrap();
         column.close().unwrap();
         columns.close().unwrap();
