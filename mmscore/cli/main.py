@@ -228,6 +228,7 @@ def _score(arguments: argparse.Namespace) -> int:
             judge_again(folder, partial(judge_values, arguments)),
             filter_values(arguments),
             benchmark=arguments.benchmark,
+            group_by=arguments.group_by or (),
             concurrency=arguments.concurrency,
             notice=_say,
         )
@@ -266,6 +267,7 @@ def _report(arguments: argparse.Namespace) -> int:
         ("json", "csv", "html"),
         thumbnails,
         out=Path(arguments.out) if arguments.out else None,
+        group_by=arguments.group_by or (),
         must_write=False,
         notice=_say,
     )
@@ -277,7 +279,10 @@ def _compare(arguments: argparse.Namespace) -> int:
     from mmscore.report import compare, load
     from mmscore.report.boxes import style_of
 
-    first, second = (load(Path(name), hold=False) for name in (arguments.run_a, arguments.run_b))
+    first, second = (
+        load(Path(name), hold=False, group_by=arguments.group_by or ())
+        for name in (arguments.run_a, arguments.run_b)
+    )
     compared = compare.compare(first, second, metric=arguments.metric, force=arguments.force)
     if arguments.json:
         print(compare.to_json(compared), end="")

@@ -182,6 +182,7 @@ def look(
         media_root=Path(task.media_root) if task.media_root else None,
         allow_paths=tuple(Path(folder).expanduser() for folder in task.allow_path if folder),
         extra=extra_options(benchmark, args),
+        keep=tuple(task.keep),
         most=wanted.most,
         on_row=on_row,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -21,13 +22,15 @@ from mmscore.errors import ConfigError, DataError
 from mmscore.model.replies import ThinkRule, read_message
 from mmscore.plan.plan import plan as plan_of
 from mmscore.report.result import Result
-from mmscore.run.record import prediction_of
+from mmscore.report.spreadsheet import COLUMNS, unguarded
+from mmscore.run.record import in_words, prediction_of
 from mmscore.run.rescore import rescore
 from mmscore.run.run_info import now, run_info
 from mmscore.run.task import run_folder
 from mmscore.store.info import RunInfo
 from mmscore.store.journal import PREDICTIONS, encode
 from mmscore.store.run_folder import write_run
+from mmscore.store.texts import TextFile
 from mmscore.types import Reply, Sample, Status
 
 ID_COLUMNS = ("id", "sample_id", "index", "qid", "question_id")
@@ -127,10 +130,12 @@ Matched = tuple[OutsideReply, int, Sample]
 
 
 def _write(folder: Path, info: RunInfo, matched: list[Matched]) -> None:
-    predictions = (
-        prediction_of(index, sample, given.repeat, given.reply) for given, index, sample in matched
-    )
-    write_whole(folder / PREDICTIONS, map(encode, predictions))
+    with closing(TextFile(folder)) as texts:
+        predictions = (
+            texts.share(prediction_of(index, in_words(sample), given.repeat, given.reply))
+            for given, index, sample in matched
+        )
+        write_whole(folder / PREDICTIONS, map(encode, predictions))
     write_run(folder, info)
 
 
@@ -287,7 +292,8 @@ def _reader(
         subset = file.stem.removeprefix(f"{benchmark}_")
         return lambda one: _of_evalscope(one, subset, think)
     if {"id", "reply", "status", "repeat"} <= row.keys() and columns == ReplyColumns():
-        return _of_mmscore
+        spreadsheet = [*row][: len(COLUMNS)] == [*COLUMNS]
+        return (lambda one: _of_mmscore(_unguarded(one))) if spreadsheet else _of_mmscore
     key = _column(columns.id, ID_COLUMNS, row, required=False)
     reply = _column(columns.reply, REPLY_COLUMNS, row, required=True)
     return lambda one: _plain(one, key, str(reply), think)
@@ -303,6 +309,12 @@ def _column(given: str | None, known: Iterable[str], row: Row, *, required: bool
             hint="name it with --reply-column",
         )
     return found
+
+
+def _unguarded(row: Row) -> Row:
+    """A row of a run's `report.csv` without what guards its cells from spreadsheets."""
+    cells = {n: unguarded(cell) if isinstance(cell, str) else cell for n, cell in row.items()}
+    return Row(cells, row.path, row.number)
 
 
 def _plain(row: Row, key: str | None, column: str, think: ThinkRule) -> OutsideReply:
@@ -329,12 +341,13 @@ def _of_mmscore(row: Row) -> OutsideReply:
         finish_reason=_text_or_none(row.get("finish_reason")),
         error=_text_or_none(row.get("error")),
     )
-    repeat = row["repeat"]
-    return OutsideReply(row.place, reply, str(row["id"]), repeat if isinstance(repeat, int) else 0)
+    repeat = str(row["repeat"])
+    number = int(repeat) if repeat.isdecimal() and len(repeat) < 10 else 0
+    return OutsideReply(row.place, reply, str(row["id"]), number)
 
 
 def _text_or_none(value: object) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None or value == "" else str(value)
 
 
 def _of_evalscope(row: Row, subset: str, think: ThinkRule) -> OutsideReply:

@@ -31,6 +31,7 @@ from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES, App
 from mmscore.store.reader import LastRecords, RecordReader
 from mmscore.store.records import Key, Prediction, Score
 from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run
+from mmscore.store.texts import TextFile
 
 WARNINGS_TOLD = 5
 """How many warnings about records are told before the rest is counted."""
@@ -180,6 +181,7 @@ def _job(
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
+        texts=open_things.enter_context(closing(TextFile(folder, events.notice))),
         concurrency=plan.task.eval_batch_size,
         judges=judges,
         drop_downloads=drop_downloads,

@@ -207,6 +207,11 @@ def each(of: type[Record]) -> Spelling:
     return Spelling(frozenset({list}), [], read, _written_each)
 
 
+def maybe_each(of: type[Record]) -> Spelling:
+    """A list of other records, or nothing."""
+    return each(of)._replace(kinds=frozenset({list, NONE}), default=None, always=False)
+
+
 def objects(values: Iterable[Any]) -> tuple[dict[str, Any], ...]:
     """The same, all of them seen to be objects.
 
