@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from mmscore.error_text import listed, shown
 from mmscore.store import spelling
 from mmscore.store.messages import TURNS, Part, SentMessage, Turns
-from mmscore.store.spelling import MOST_FLOAT, NONE, Record, RecordError, Shape, Spelling
+from mmscore.store.spelling import NONE, Record, RecordError, Shape, Spelling
 from mmscore.types import FAILED, SCORED, Usage
 
 Key = tuple[str, int]
@@ -285,9 +285,13 @@ class JudgeSummary(Record):
     )
 
 
+MOST_SCORE = 1e100
+"""What a score may come to, so that no sum of them is infinite."""
+
+
 def _metrics(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
-        if type(value) not in (int, float) or not -MOST_FLOAT <= value <= MOST_FLOAT:
+        if type(value) not in (int, float) or not -MOST_SCORE <= value <= MOST_SCORE:
             raise RecordError(f"found the score {value!r} of `{name}`, expected a finite number")
     return values
 
