@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mmscore.benchmarks.base import Benchmark, Dataset, Files, Options
+from mmscore.dataset.media.placeholders import bytes_as_numbers, is_bytes_as_numbers
 from mmscore.dataset.media.sources import BytesSource
 from mmscore.dataset.rows import Cell, Row, read, require_columns, split_parts
 from mmscore.error_text import shown
@@ -111,6 +112,8 @@ def _list(record: Row, name: str) -> list[object]:
 def _source(record: Row, files: Files, table: str, options: Options) -> Source:
     """Where the photograph is: a cell of the table, or a file beside it."""
     value = record["image"]
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
     held = value.get("bytes") if isinstance(value, dict) else value
     path = value.get("path") if isinstance(value, dict) else None
     place = f"{record.place} column `image`"
@@ -122,6 +125,8 @@ def _source(record: Row, files: Files, table: str, options: Options) -> Source:
         case None if isinstance(path, str) and path:
             beside = files.beside(table, path)
             return beside or options.roots(files, record.path).source(path)
+    if is_bytes_as_numbers(held):
+        raise bytes_as_numbers(held, place)
     raise DataError(f"{place} holds {shown(value)}, expected the bytes or the path of an image")
 
 

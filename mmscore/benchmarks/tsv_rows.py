@@ -13,16 +13,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
+from typing import Any, TypeGuard
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.benchmarks.own_data import Draft, Names, subset_files
 from mmscore.dataset.facts import kept_columns
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import source_of
+from mmscore.dataset.media.placeholders import columns_of, media_part, source_of
 from mmscore.dataset.media.sources import DATA_LIKE, TextSource, is_base64_of
 from mmscore.dataset.rows import Cell, Row, read, require_columns
 from mmscore.dataset.rows.python_literal import read_literal
@@ -43,7 +44,10 @@ POINTER_CHARACTERS = 64
 _SPLIT = "test"
 _QUOTED = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*([,\]])""")
 
-Content = str | Cell
+TextContent = str | Cell
+"""What a cell of text holds, or where it does."""
+
+Content = TextContent | bytes | dict[str, Any] | list[Any]
 """What a cell holds, or where it does."""
 
 
@@ -87,7 +91,8 @@ class Images:
                 row that is not there or has none.
         """
         if row.get("image"):
-            return tuple(_decoded(self._followed(_content(row["image"]))))
+            value = self._followed(_content(row["image"]))
+            return tuple(_decoded(value) if _is_text(value) else self._held(value, row.place))
         if row.get("image_path"):
             return tuple(self._place(path) for path in _listed(_text(row, "image_path")))
         if "image" in row or "image_path" in row:
@@ -110,6 +115,13 @@ class Images:
                 )
             content = self.pointed[index]
         return content
+
+    def _held(self, value: Content, place: str) -> Iterator[Media]:
+        """Images that are no text: bytes of a Parquet column, alone, in a struct or in a list."""
+        where = f"{place} column `image`"
+        columns = {"images": value} if isinstance(value, list) else {"image_1": value}
+        for found in columns_of(columns).get("image", {}).values():
+            yield replace(media_part(found, where, self.roots), detail=None)
 
     def _place(self, path: str) -> Media:
         source, url = source_of(path, "image", "column `image_path`", self.roots)
@@ -200,7 +212,12 @@ def _text(row: Row, name: str) -> str:
 
 
 def _content(value: object) -> Content:
-    return value if isinstance(value, str | Cell) else str(value)
+    kept = (str, Cell, bytes, dict, list)
+    return value if isinstance(value, kept) else str(value)
+
+
+def _is_text(value: Content) -> TypeGuard[TextContent]:
+    return isinstance(value, str) or (isinstance(value, Cell) and value.head != "")
 
 
 def _is_pointer(value: object) -> bool:
@@ -210,7 +227,7 @@ def _is_pointer(value: object) -> bool:
     return not (DATA_LIKE.match(value) or is_base64_of("image", value.strip()))
 
 
-def _decoded(content: Content) -> Iterator[Media]:
+def _decoded(content: TextContent) -> Iterator[Media]:
     """The images of a cell of base64, one or a list."""
     name = _name(content)
     head = content.head if isinstance(content, Cell) else content[:1]
@@ -222,18 +239,18 @@ def _decoded(content: Content) -> Iterator[Media]:
         yield Media("image", TextSource(item.name, item))
 
 
-def _name(content: Content) -> str:
+def _name(content: TextContent) -> str:
     """What tells one image from another: where its cell is, or a digest of what the row holds."""
     if isinstance(content, Cell):
         return content.name
     return f"image {hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:16]} in the row"
 
 
-def _item(content: Content, number: int) -> str:
+def _item(content: TextContent, number: int) -> str:
     return _base64_list(_read(content))[number]
 
 
-def _read(content: Content) -> str:
+def _read(content: TextContent) -> str:
     return str(content.read()) if isinstance(content, Cell) else content
 
 

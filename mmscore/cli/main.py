@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmscore.cli import data_commands, process
+from mmscore.cli import data_commands, pages, process
 from mmscore.cli.options import parse, parser
 from mmscore.cli.task_values import filter_values, judge_values, task_values
 from mmscore.errors import ConfigError, Exit, MmscoreError
@@ -155,7 +155,7 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
         found = [plan for one in every for plan in plans(one, events)]
     for plan in found:
         with process.own_code(sys.stderr):
-            results.append(ask(plan, events))
+            results.append(pages.with_page(ask(plan, events), arguments))
         if not arguments.json:
             _show(results[-1], arguments)
     if arguments.json and len(results) > 1:
@@ -177,14 +177,22 @@ def _show_table(folders: Sequence[Path]) -> None:
 
 def _dry_run(task: TaskConfig, *, as_json: bool) -> int:
     from mmscore.cli.progress import events_of
-    from mmscore.model.endpoint import attacher
+    from mmscore.model.endpoint import media_encoder
     from mmscore.plan.first_request import first_requests
     from mmscore.plan.plan import plans
 
     found = []
     with process.own_code(sys.stderr):
         drawn = [
-            (plan, {sample.subset: body for sample, body in first_requests(plan, attacher(task))})
+            (
+                plan,
+                {
+                    sample.subset: body
+                    for sample, body in first_requests(
+                        plan, media_encoder(task, data_host=plan.files.host)
+                    )
+                },
+            )
             for plan in plans(task, events_of("auto", sys.stderr))
         ]
     for plan, first in drawn:
@@ -213,6 +221,8 @@ def _show(result: Result, arguments: argparse.Namespace) -> None:
 
         print(render(result.report, style_of(sys.stdout, os.environ)))
         print(f"\nrun folder: {result.folder}", file=sys.stderr)
+        if result.files:
+            print(pages.last_line(result), file=sys.stderr)
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -259,35 +269,27 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from mmscore.report.result import reported
-    from mmscore.run.thumbnails import thumbnails
-
-    result = reported(
-        Path(arguments.run_dir),
-        ("json", "csv", "html"),
-        thumbnails,
-        out=Path(arguments.out) if arguments.out else None,
-        group_by=arguments.group_by or (),
-        must_write=False,
-        notice=_say,
-    )
+    result = pages.reported(Path(arguments.run_dir), arguments, _say)
     _show(result, arguments)
+    if arguments.open and result.files:
+        _open(result.files[-1])
     return result.exit_code
 
 
+def _open(page: Path) -> None:
+    if not pages.show(page, os.environ):
+        _say(f"no browser can be shown here; the page is {page}")
+
+
 def _compare(arguments: argparse.Namespace) -> int:
-    from mmscore.report import compare, load
     from mmscore.report.boxes import style_of
 
-    first, second = (
-        load(Path(name), hold=False, group_by=arguments.group_by or ())
-        for name in (arguments.run_a, arguments.run_b)
-    )
-    compared = compare.compare(first, second, metric=arguments.metric, force=arguments.force)
-    if arguments.json:
-        print(compare.to_json(compared), end="")
-    else:
-        print(compare.to_text(compared, style_of(sys.stdout, os.environ)))
+    text, page = pages.compared(arguments, style_of(sys.stdout, os.environ))
+    print(text, end="")
+    if page:
+        _say(pages.files_line([page]))
+    if page and arguments.open:
+        _open(page)
     return Exit.COMPLETE
 
 

@@ -153,12 +153,13 @@ COMMANDS: dict[str, tuple[str, str, str, Sequence[Mapping[str, Any]]]] = {
         [],
     ),
     "compare": (
-        "pair two runs sample by sample: what was gained and lost, and how sure that is",
-        "RUN_A RUN_B [options]",
+        "pair runs sample by sample: what was gained and lost, and how sure that is",
+        "RUN_A RUN_B [RUN...] [options]",
         "mmscore compare outputs/20260101_120000-slake outputs/20260102_120000-slake",
         [
             _one("run_a", "RUN_A", "the run that is compared against"),
             _one("run_b", "RUN_B", "the run whose gains and losses are told"),
+            _one("more_runs", "RUN", "more runs, each compared with each", nargs="*"),
         ],
     ),
     "merge": (

@@ -11,7 +11,7 @@ from mmscore.config import mappings, options
 from mmscore.config.kinds import Kind
 from mmscore.config.option import Option
 from mmscore.config.task import load_mapping
-from mmscore.constants import EvalBackend
+from mmscore.constants import EvalBackend, EvalType
 from mmscore.error_text import what
 from mmscore.errors import ConfigError
 
@@ -38,8 +38,11 @@ def task_values(
         value = flag_value(arguments, row)
         if value is not None:
             values = _put(values, row, value, row.takes(arguments.command))
-    if arguments.command == "eval" and "eval_config" in values:
-        values = _with_eval_config(values)
+    if arguments.command == "eval":
+        if "eval_config" in values:
+            values = _with_eval_config(values)
+        elif values.get("eval_backend") != EvalBackend.VLM_EVAL_KIT:
+            values.setdefault("eval_type", EvalType.OPENAI_API)
     return {**_said_by(environment, arguments.command, values), **values}
 
 

@@ -66,8 +66,19 @@ def of_type(types: type | tuple[type, ...], words: str) -> Check:
     return check
 
 
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{place} is {what(value)}, expected a string")
+    return mappings.check_encodable(value, place)
+
+
 def _path(value: Any, place: str) -> str:
-    return str(_text(os.fspath(value) if isinstance(value, os.PathLike) else value, place))
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str):
+        raise ConfigError(f"{place} is {what(path)}, expected a path")
+    if "\0" in path:
+        raise ConfigError(f"{place} holds a NUL, which no path can")
+    return path
 
 
 def count(least: int, most: int = 10**12) -> Kind:
@@ -84,23 +95,25 @@ def count(least: int, most: int = 10**12) -> Kind:
     return Kind(check, "N", parse=int)
 
 
-def _positive(most: float, words: str) -> Check:
+def _positive(most: float, words: str, *, nought: bool = False) -> Check:
+    bound = "from" if nought else "above"
+
     def check(value: Any, place: str) -> float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 < value <= most:
-            raise ConfigError(f"{place} is {shown(value)}, expected {words} above 0")
+        if not number or not 0 <= value <= most or (value == 0 and not nought):
+            raise ConfigError(f"{place} is {shown(value)}, expected {words} {bound} 0")
         return value  # type: ignore[no-any-return]  # a number
 
     return check
 
 
-def choice(*words: str, metavar: str = "NAME") -> Kind:
+def choice(*words: str, metavar: str = "NAME", hint: str | None = None) -> Kind:
     """One of some words."""
 
     def check(value: Any, place: str) -> str:
         if value not in words:
             known = " or ".join(f"`{word}`" for word in words)
-            raise ConfigError(f"{place} is {shown(value)}, expected {known}")
+            raise ConfigError(f"{place} is {shown(value)}, expected {known}", hint=hint)
         return str(value)
 
     return Kind(check, metavar, choices=words)
@@ -255,10 +268,6 @@ def _model(value: Any, place: str) -> str | list[str]:
     return _words(value, place) if isinstance(value, list) else str(_text(value, place))
 
 
-_text = of_type(str, "a string")
-_mapping = of_type(Mapping, "a mapping")
-
-
 def _services(value: Any, place: str) -> list[dict[str, Any]]:
     if not isinstance(value, list | tuple):
         raise ConfigError(f"{place} is {what(value)}, expected a list of mappings")
@@ -270,6 +279,7 @@ TEXT = Kind(_text)
 PATH = Kind(_path, "PATH")
 SWITCH = Kind(of_type(bool, "true or false"), form="switch")
 ONOFF = replace(SWITCH, form="onoff")
+PATIENCE = Kind(_positive(LONGEST_TIMEOUT, "seconds", nought=True), "S", parse=float)
 SECONDS = Kind(_positive(LONGEST_TIMEOUT, "seconds"), "S", parse=float)
 AMOUNT = Kind(_positive(1e15, "a number"), "N", parse=float)
 LIMIT = Kind(check_limit, "N|SHARE", parse=_limit_of)
@@ -285,14 +295,15 @@ STATUSES = Kind(_word_or_words, "KIND", form="repeat")
 FOLDERS = Kind(_word_or_words, "DIR", form="repeat")
 IDS = Kind(_ids, "FILE|A,B", read=_ids_in)
 DATASETS = Kind(_word_or_words, "NAME", form="several")
-MAPPING = Kind(_mapping, "JSON", read=mappings.from_json)
+ARGUMENTS = Kind(of_type(Mapping, "a mapping"), "JSON", read=mappings.from_json)
+MAPPING = Kind(mappings.checked, "JSON", read=mappings.from_json)
 PAIRS = Kind(
-    _mapping,
+    mappings.checked,
     "KEY=VALUE",
     form="repeat",
     read=mappings.from_pairs,
     merges=True,
-    evalscope=Kind(_mapping, "OPTIONS", read=mappings.from_evalscope),
+    evalscope=Kind(mappings.checked, "OPTIONS", read=mappings.from_evalscope),
 )
 FILTERS = Kind(
     of_type((dict, list), "a mapping or a list"), "NAME=ARG", form="repeat", read=_filters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from ast import literal_eval
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmscore.error_text import shown, what
@@ -80,3 +80,61 @@ def _literal(text: str) -> Any:
         return literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
+
+
+DEEPEST = 64
+"""How deep a mapping of a task may be nested; no service reads deeper ones."""
+
+_LARGEST = 10**300
+"""Above it a whole number is no longer one everywhere; some thousand digits cannot be written."""
+
+
+def checked(value: Any, place: str) -> Any:
+    """A mapping that can be sent and written as JSON.
+
+    Raises:
+        ConfigError: It is no mapping, is nested too deeply, or holds a number that is none (NaN,
+            Infinity), half of a surrogate pair, or what JSON does not know, such as a date.
+    """
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{place} is {what(value)}, expected a mapping")
+    name = place.strip("`")
+    left: list[tuple[str, Any, int]] = [(name, value, 0)]
+    while left:
+        where, held, depth = left.pop()
+        if depth > DEEPEST:
+            raise ConfigError(f"`{name}` is nested more than {DEEPEST} deep")
+        if isinstance(held, Mapping):
+            left += ((f"{where}.{key}", inner, depth + 1) for key, inner in held.items())
+        elif isinstance(held, list | tuple):
+            left += ((f"{where}[{at}]", inner, depth + 1) for at, inner in enumerate(held))
+        else:
+            _check_scalar(where, held)
+    return value
+
+
+def _check_scalar(where: str, held: object) -> None:
+    if held is None or isinstance(held, bool):
+        return
+    if isinstance(held, str):
+        check_encodable(held, f"`{where}`")
+    elif not isinstance(held, int | float):
+        raise ConfigError(f"`{where}` is a {type(held).__name__}, which JSON does not know")
+    elif not abs(held) < _LARGEST:
+        raise ConfigError(f"`{where}` is {shown(held)}, expected a finite number")
+
+
+def check_encodable(text: str, place: str) -> str:
+    """A text that can be sent and written; the value itself is not shown.
+
+    Raises:
+        ConfigError: It holds half of a surrogate pair.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"{place} holds a byte or half of a character that is no text, at character "
+            f"{error.start + 1}"
+        ) from None
+    return text

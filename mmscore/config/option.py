@@ -44,6 +44,8 @@ class Option:
         only: The only values it may have, None apart; no field holds it.
         refused: Why any other is refused.
         ignored: Any value of it is taken, and none means anything.
+        instead: The place where a task keeps what it says, an older name of which it is.
+        steers: Whether it steers the client and never reaches the request body.
     """
 
     place: str
@@ -66,11 +68,13 @@ class Option:
     only: tuple[object, ...] | None = None
     refused: str = ""
     ignored: bool = False
+    instead: str = ""
+    steers: bool = False
 
     @property
     def kept(self) -> bool:
         """Whether a task keeps it."""
-        return bool(self.place) and self.only is None and not self.ignored
+        return bool(self.place) and self.only is None and not (self.ignored or self.instead)
 
     @property
     def key(self) -> str:
@@ -79,6 +83,6 @@ class Option:
 
     def takes(self, command: str) -> str:
         """The flag by which a command takes it; empty where it does not."""
-        if command == "eval" and self.evalscope:
+        if command == "eval" and self.evalscope and "." not in self.place:
             return "--" + self.evalscope.replace("_", "-")
         return self.flag if command in self.commands.split() else ""

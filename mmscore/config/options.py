@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from mmscore.config.generation import GENERATION
 from mmscore.config.kinds import (
     AMOUNT,
     ANY,
+    ARGUMENTS,
     CONFIGURATION,
     DATASETS,
     FILTERS,
@@ -25,6 +27,7 @@ from mmscore.config.kinds import (
     ONOFF,
     PAIRS,
     PATH,
+    PATIENCE,
     SAMPLE,
     SECONDS,
     SERVICES,
@@ -40,18 +43,21 @@ from mmscore.config.kinds import (
     count,
 )  # fmt: skip
 from mmscore.config.option import Effect, Option
-from mmscore.config.refused import REFUSED
+from mmscore.config.refused import REFUSED, STRATEGIES
 from mmscore.config.variables import VARIABLES
 
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
 DEFAULT_RETRIES = 5
+DEFAULT_WAIT_READY = 120.0
 
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
-EVAL_TYPES = ("openai_api", "server", "service")
+EVAL_TYPES = ("openai_api", "openai_responses_api", "anthropic_api", "server", "service")
+PROVIDERS = ("openai", "responses", "anthropic")
 BACKENDS = ("Native", "VLMEvalKit")
 HUBS = ("modelscope", "huggingface", "local")
-STRATEGIES = ("auto", "rule", "llm", "llm_recall")
+
+_ASKED = "models are asked at an endpoint, which loads them"
 
 RUN = "run check"
 DATA = "run check fetch info"
@@ -76,8 +82,12 @@ ENDPOINT = (
            metavar="KEY", env=("MMSCORE_API_KEY", "OPENAI_API_KEY"), late=True, effect="way",
            stored=False, secret=True,
            more="sent as a bearer token; `$NAME` takes it from the environment; never written"),
-    Option("eval_type", choice(*EVAL_TYPES, metavar="TYPE"), "openai_api, as all models are asked",
-           evalscope="eval_type"),
+    Option("eval_type", choice(*EVAL_TYPES, metavar="TYPE", hint=_ASKED),
+           ", ".join(EVAL_TYPES[:3]), evalscope="eval_type"),
+    Option("provider", choice(*PROVIDERS, metavar="NAME"), ", ".join(PROVIDERS), "--provider", RUN,
+           common=False,
+           more="the interface that is spoken: `openai` (chat completions, which nearly all "
+           "servers have), `responses` (OpenAI's Responses API), `anthropic` (its Messages API)"),
     Option("model_id", TEXT, "the model's name in reports, where it is another",
            evalscope="model_id", metavar="NAME", effect="score", common=False),
 )  # fmt: skip
@@ -85,7 +95,7 @@ ENDPOINT = (
 DATA_SETS = (
     Option("datasets", DATASETS, "benchmarks: see `mmscore list`", evalscope="datasets",
            stored=False),
-    Option("dataset_args", MAPPING, "per benchmark: local_path, subset_list ...",
+    Option("dataset_args", ARGUMENTS, "per benchmark: local_path, subset_list ...",
            evalscope="dataset_args",
            more="per benchmark a mapping; its keys are the rows `dataset_args.*` of this table"),
     Option("dataset_dir", PATH, "a folder of data sets by name or hub id",
@@ -101,6 +111,7 @@ DATA_SETS = (
            more="the subsets that are asked"),
     Option("limit", LIMIT, "first samples of a subset", "--limit", ALSO_SCORE, evalscope="limit",
            more="samples per subset: a number, or a share as a float below 1; 0 is no limit"),
+    Option("dataset_args.*.shuffle", SWITCH, "EvalScope's: --limit draws at random"),
     Option("dataset_args.*.extra_params", PAIRS, "an option of this benchmark alone", "--extra",
            ALSO_SCORE, common=False,
            more="options of this benchmark alone"),
@@ -185,6 +196,9 @@ ASKING = (
            evalscope="timeout", effect="way", more="seconds until one request must be answered"),
     Option("retries", count(0, 10_000), f"new attempts a sample ({DEFAULT_RETRIES})", "--retries",
            RUN, effect="way", more="new attempts after a failed one"),
+    Option("wait_ready", PATIENCE, f"seconds a loading endpoint may take ({DEFAULT_WAIT_READY:g})",
+           "--wait-ready", RUN, effect="way", common=False,
+           more="seconds for which an endpoint that has never answered may say that it is loading"),
     Option("think", choice("strict", "reference", metavar="RULE"),
            "how <think> is split off: strict, reference", "--think", RUN + " score eval",
            default="strict", common=False),
@@ -283,6 +297,14 @@ OUTPUT = (
     Option("", TEXT, "the benchmark's first one by default", "--metric", "compare",
            metavar="NAME"),
     Option("", SWITCH, "also over unlike data, by id", "--force", "compare"),
+    Option("", PATH, "where the page is written (RUN_DIR/report.html)", "--html", "report",
+           metavar="FILE"),
+    Option("", PATH, "write a page with the runs side by side", "--html", "compare",
+           metavar="FILE"),
+    Option("", SWITCH, "write report.html too, with the images", "--html", "run"),
+    Option("", SWITCH, "show the page in a browser", "--open", "report compare"),
+    Option("", count(0, 8192), "longer side of the page's images (768); 0: none", "--image-side",
+           "report compare run", metavar="PX", common=False),
     Option("", SWITCH, "JSON instead of text on stdout", "--json", ALL),
     Option("", choice(*PROGRESS_FORMS, metavar="FORM"),
            "how progress is told: " + ", ".join(PROGRESS_FORMS), "--progress", TELLS,
@@ -291,7 +313,8 @@ OUTPUT = (
 )  # fmt: skip
 
 BACKEND = (
-    Option("eval_backend", choice(*BACKENDS), "VLMEvalKit, with --eval-config",
+    Option("eval_backend", choice(*BACKENDS, hint="tasks of other backends are not read"),
+           "VLMEvalKit, with --eval-config",
            evalscope="eval_backend",
            more="`VLMEvalKit` where `eval_config` is one of its configurations"),
     Option("eval_config", CONFIGURATION, "its configuration", evalscope="eval_config",
@@ -304,6 +327,7 @@ SECTIONS: dict[str, tuple[Option, ...]] = {
     "data": DATA_SETS,
     "sets of your own": OWN_SETS,
     "asking": ASKING,
+    "keys of `generation_config`": GENERATION,
     "budget": BUDGET,
     "judge": JUDGE,
     "replies made elsewhere": REPLIES,
@@ -333,7 +357,9 @@ def inside(place: str) -> dict[str, Option]:
 @cache
 def meaningless() -> dict[str, Option]:
     """Field of an EvalScope task that no field here holds -> its row."""
-    return {row.place: row for row in OPTIONS if "." not in row.place and not row.kept}
+    return {
+        row.place: row for row in OPTIONS if row.place and "." not in row.place and not row.kept
+    }
 
 
 def compared(config: Mapping[str, Any], *but: Effect) -> dict[str, Any]:
@@ -350,6 +376,11 @@ def compared(config: Mapping[str, Any], *but: Effect) -> dict[str, Any]:
 
 def _means(rows: Mapping[str, Option], name: str, effects: tuple[Effect, ...]) -> bool:
     return name in rows and rows[name].effect in effects
+
+
+def older_names() -> dict[str, Option]:
+    """Older name of a field -> its row."""
+    return {row.place: row for row in OPTIONS if row.instead}
 
 
 def of_command(command: str) -> tuple[Option, ...]:

@@ -12,22 +12,35 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mmscore.config import evalscope, options
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.kinds import parse_shard
 from mmscore.config.options import DEFAULT_CONCURRENCY, DEFAULT_RETRIES, DEFAULT_TIMEOUT
 from mmscore.config.price import price_of
-from mmscore.error_text import nearest_hint
 from mmscore.errors import ConfigError, MissingExtraError
 
-CLIENT_OPTIONS = ("timeout", "retries", "retry_interval", "stream", "batch_size")
+CLIENT_OPTIONS = tuple(
+    key for key, row in options.inside("generation_config").items() if row.steers
+)
 """Keys of `generation_config` that steer the client and never reach the request body."""
 
 
+class _Named(type):
+    """Reads the fields of a task by name, EvalScope's older ones too, before they are set."""
+
+    def __call__(cls, *args: Any, **values: Any) -> Any:
+        """Make a task.
+
+        Raises:
+            ConfigError: A field is unknown, or asks for what mmscore does not do.
+        """
+        return super().__call__(*args, **evalscope.own_fields(values))
+
+
 @dataclass(slots=True)
-class TaskConfig:
+class TaskConfig(metaclass=_Named):
     """What to run: each field is a row of the table of options, which says what it means."""
 
     model: str | None = None
@@ -47,6 +60,7 @@ class TaskConfig:
     repeats: int = 1
     timeout: float | None = None
     retries: int | None = None
+    wait_ready: float | None = None
     stream: bool | None = None
     work_dir: str = "outputs"
     out: str | None = None
@@ -73,6 +87,7 @@ class TaskConfig:
     cache_replies: str | None = None
     model_id: str | None = None
     eval_type: str | None = None
+    provider: str | None = None
     eval_backend: str | None = None
     eval_config: dict[str, Any] | str | None = field(default=None, repr=False)
     dataset_dir: str | None = None
@@ -83,15 +98,6 @@ class TaskConfig:
     ignore_errors: bool = False
     seed: int | None = None
     collect_perf: bool = True
-
-    def __new__(cls, *args: object, **values: object) -> Self:
-        """Name a field nobody knows, and the nearest one, before `__init__` would stop on it.
-
-        Raises:
-            ConfigError: A field is unknown, or one of EvalScope's that mean nothing here.
-        """
-        _check_names(values)
-        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         """Check each field on its own, then what only several say together.
@@ -130,8 +136,7 @@ class TaskConfig:
             raise ConfigError("`use_cache` and `resume` are both given, and mean the same")
 
     def _read_generation(self) -> None:
-        self.generation_config = evalscope.generation_options(self.generation_config)
-        _check_steering(self.generation_config)
+        evalscope.check_generation(self.generation_config)
         several = self.generation_config.get("n")
         if isinstance(several, int) and several > 1:
             # One request has one reply here, and each of them is kept, so several are repeats.
@@ -145,7 +150,7 @@ class TaskConfig:
         Raises:
             ConfigError: A field is unknown (the nearest is named) or out of range.
         """
-        return cls(**evalscope.without_unsupported(values))
+        return cls(**values)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> TaskConfig:
@@ -156,16 +161,6 @@ class TaskConfig:
             MissingExtraError: A YAML file without the `yaml` extra.
         """
         return cls.from_dict(load_mapping(Path(path)))
-
-
-def _check_names(values: Mapping[str, object]) -> None:
-    known = options.fields()
-    for name in values:
-        if name in options.meaningless():
-            evalscope.without_unsupported({name: values[name]})
-            raise ConfigError(f"`{name}` means nothing to mmscore", hint=f"leave `{name}` out")
-        if name not in known:
-            raise ConfigError(f"unknown task field `{name}`", hint=nearest_hint(name, known))
 
 
 def load_mapping(path: Path) -> dict[str, Any]:
@@ -190,6 +185,8 @@ def load_mapping(path: Path) -> dict[str, Any]:
         value = parse(text)
     except ValueError as error:
         raise ConfigError(f"the task file `{path}` is broken: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"the task file `{path}` is nested too deeply") from None
     if not isinstance(value, dict):
         raise ConfigError(
             f"the task file `{path}` holds a {type(value).__name__}, expected a mapping"
@@ -208,7 +205,7 @@ def _parse_yaml(text: str) -> Any:
         import yaml
     except ImportError:
         raise MissingExtraError(
-            "a YAML task file needs PyYAML", hint="pip install 'mmscore[yaml]'"
+            "a YAML task file needs PyYAML", hint="pip install pyyaml"
         ) from None
     try:
         return yaml.safe_load(text)
@@ -236,13 +233,6 @@ def resolve_secret(value: str | None) -> str | None:
     if name not in os.environ:
         raise ConfigError(f"the API key names the environment variable `{name}`, which is not set")
     return os.environ[name]
-
-
-def _check_steering(options_given: Mapping[str, Any]) -> None:
-    """Check the generation options that steer the client, as the fields of their names are."""
-    for name in ("timeout", "retries"):
-        if options_given.get(name) is not None:
-            options.fields()[name].kind.check(options_given[name], f"`generation_config.{name}`")
 
 
 def _documentation() -> str:

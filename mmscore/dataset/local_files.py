@@ -20,12 +20,19 @@ class LocalFiles:
     Attributes:
         root: The folder.
         single: The name of the only file asked for, where the user named a file.
+        allow: Folders outside it that links in it may lead to.
     """
 
     root: Path
     single: str | None = None
+    allow: tuple[Path, ...] = ()
     used: dict[str, Path] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str | None:
+        """None: the files come from no other machine."""
+        return None
 
     @property
     def name(self) -> str:
@@ -80,7 +87,7 @@ class LocalFiles:
         if file not in self.archives:
             folder = self.root / file.removesuffix(".zip")
             if not (self.root / file).exists() and folder.is_dir():
-                self.archives[file] = Folder(self.root)
+                self.archives[file] = Folder(self.root, self.allow)
             else:
                 self.archives[file] = open_archive(self.path(file))
         return self.archives[file]

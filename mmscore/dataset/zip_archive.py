@@ -10,6 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 import mmscore._core as _core
+from mmscore.dataset.git_lfs import require_fetched
+from mmscore.dataset.media.paths import FileSource, folder_roots, read_file
+from mmscore.error_text import printable
 from mmscore.errors import DataError, MmscoreError, machine_error
 
 
@@ -85,9 +88,11 @@ class Folder:
 
     Attributes:
         root: The folder that the members' names start from.
+        allow: Folders outside it that links in it may lead to.
     """
 
     root: Path
+    allow: tuple[Path, ...] = ()
 
     @property
     def place(self) -> str:
@@ -103,8 +108,12 @@ class Folder:
         )
 
     def has(self, name: str) -> bool:
-        """Whether there is such a file."""
-        return self._path(name).is_file()
+        """Whether there is such a file.
+
+        Raises:
+            DataError: Its name leads out, or a link in it does to where nothing may be read.
+        """
+        return self._find(name) is not None
 
     def read(self, name: str) -> bytes:
         """A file's bytes.
@@ -112,25 +121,27 @@ class Folder:
         Raises:
             DataError: There is no such file, it cannot be read, or its name leads out.
         """
-        path = self._path(name)
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            raise DataError(f"no `{name}` in the folder `{self.root}`") from None
-        except OSError as error:
-            raise machine_error(error, f"reading `{path}`") or DataError(
-                f"cannot read `{path}`: {error.strerror or error}"
-            ) from error
+        real = self._find(name)
+        if real is None:
+            raise DataError(f"no `{printable(name)}` in the folder `{self.root}`")
+        return read_file(real)
 
     def fingerprint(self) -> str:
         """SHA-256 over the files' names and sizes."""
-        return fingerprint_of((name, self._path(name).stat().st_size) for name in self.names())
+        return fingerprint_of((name, (self.root / name).stat().st_size) for name in self.names())
 
-    def _path(self, name: str) -> Path:
+    def _find(self, name: str) -> str | None:
+        """The real path of a file; None where there is none."""
         parts = PurePosixPath(name.replace("\\", "/"))
         if parts.is_absolute() or ".." in parts.parts:
-            raise DataError(f"the name `{name}` leads out of the folder `{self.root}`")
-        return self.root / parts
+            place = f"`{printable(name)}`"
+            raise DataError(f"the name {place} leads out of the folder `{self.root}`")
+        file = FileSource(parts.as_posix(), folder_roots(self.root, self.allow))
+        real = file.find()
+        if real is None and file.is_refused():
+            fault = file.fault()
+            raise DataError(fault.message, hint=fault.hint)
+        return real
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +184,7 @@ def open_archive(path: str | PathLike[str]) -> LocalArchive:
     Raises:
         DataError: The file is missing or unreadable, no zip archive, cut short or damaged.
     """
+    require_fetched(Path(path))
     try:
         return LocalArchive(str(path), _core.Zip.open(path))
     except OSError as error:

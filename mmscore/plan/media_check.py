@@ -128,25 +128,27 @@ class _Oddities:
     def notes(self) -> Iterator[str]:
         """A sentence for each kind."""
         for colour, names in self.blank.items():
-            yield f"{_count(names)} nearly all {colour} as sent: {listed(names, mark='')}"
+            which = listed(names, mark="")
+            yield f"{_images(names, 'is', 'are')} nearly all {colour} as sent: {which}"
         if self.small:
             yield (
-                f"{len(self.small)} images have a side under {SMALL_SIDE} pixels, which some "
-                f"servers refuse (--min-side {SMALL_SIDE} enlarges them): "
+                f"{_images(self.small, 'has', 'have')} a side under {SMALL_SIDE} pixels, which "
+                f"some servers refuse (--min-side {SMALL_SIDE} enlarges them): "
                 f"{listed(self.small, 10, mark='')}"
             )
         if self.heavy:
             yield (
-                f"{len(self.heavy)} images are longer than {LARGE_BASE64 // 10**6} MB in base64, "
-                f"which some endpoints refuse (--max-image-bytes shrinks them): "
+                f"{_images(self.heavy, 'is', 'are')} longer than {LARGE_BASE64 // 10**6} MB in "
+                f"base64, which some endpoints refuse (--max-image-bytes shrinks them): "
                 f"{listed(self.heavy, 10, mark='')}"
             )
         for mime, count in self.encoded.most_common():
-            yield f"{count} images are {mime} and are sent as JPEG or PNG encoded anew"
+            number = "1 image is" if count == 1 else f"{count} images are"
+            yield f"{number} {mime} and encoded anew, as JPEG or PNG"
 
 
-def _count(names: list[str]) -> str:
-    return "1 image is" if len(names) == 1 else f"{len(names)} images are"
+def _images(names: list[str], one: str, more: str) -> str:
+    return f"1 image {one}" if len(names) == 1 else f"{len(names)} images {more}"
 
 
 __all__ = ["LARGE_BASE64", "SMALL_SIDE", "MediaFindings", "check_media"]

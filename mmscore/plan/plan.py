@@ -10,10 +10,12 @@ from typing import Any
 
 from mmscore import benchmarks
 from mmscore.benchmarks.base import Benchmark, Options
+from mmscore.config.evalscope import unsent_options
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.kinds import is_automatic
 from mmscore.config.task import TaskConfig
 from mmscore.dataset.hub.hub_files import Files, locate
+from mmscore.error_text import listed
 from mmscore.errors import ConfigError
 from mmscore.model.prompts import CHOICE_TEMPLATES
 from mmscore.model.request import media_of
@@ -170,6 +172,11 @@ def look(
     """
     benchmark, args = chosen(name, task.dataset_args)
     task = _with_shard(task_of(task, benchmark, args), events)
+    if unsent := unsent_options(task.generation_config, task.eval_type):
+        events.notice(
+            f"not sent, as EvalScope does not send it: {listed(unsent)} of `generation_config`; "
+            "`extra_body` is sent as it is"
+        )
     keep = reply_filters.build(args.get("filters"))
     judge = resolved(JudgeConfig.from_dict(task.judge or {}))
     _check_template(args.get("prompt_template"))
@@ -180,7 +187,7 @@ def look(
         prompt_template=args.get("prompt_template"),
         system=args.get("system_prompt"),
         media_root=Path(task.media_root) if task.media_root else None,
-        allow_paths=tuple(Path(folder).expanduser() for folder in task.allow_path if folder),
+        allow_paths=_allowed(task),
         extra=extra_options(benchmark, args),
         keep=tuple(task.keep),
         most=wanted.most,
@@ -244,6 +251,11 @@ def _check_template(template: str | None) -> None:
         )
 
 
+def _allowed(task: TaskConfig) -> tuple[Path, ...]:
+    """The folders whose media the data may name besides their own."""
+    return tuple(Path(folder).expanduser() for folder in task.allow_path if folder)
+
+
 def find_files(
     task: TaskConfig, name: str, events: Events = SILENT, *, whole: bool = False
 ) -> Files:
@@ -258,6 +270,7 @@ def find_files(
         data_place(task, benchmark, args),
         name,
         benchmark.dataset.ids if benchmark.dataset else {},
+        allow=_allowed(task),
         offline=task.offline,
         whole=whole,
         notice=events.notice,

@@ -48,6 +48,8 @@ def to_dict(report: Report) -> dict[str, Any]:
             {"status": status, "error": sentence, "num": count}
             for status, sentence, count in report.failures
         ],
+        "finish_reasons": dict(report.finish_reasons),
+        "unknown_finish_reasons": report.unknown_reasons,
         "coverage": {name: getattr(cover, name) for name in cover.__slots__},
         "changed_media": report.changed_media,
         "usage": dict(report.usage),

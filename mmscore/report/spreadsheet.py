@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from mmscore.errors import DataError
 from mmscore.store.records import Prediction, Score
 from mmscore.store.run_folder import Run
 
@@ -48,6 +52,40 @@ def csv_lines(run: Run) -> Iterator[str]:
                 *[known.get(name) for name in facts],
             ]
         )
+
+
+def is_spreadsheet(path: Path) -> bool:
+    """Whether a file is a `report.csv`, by how it begins."""
+    head = ",".join(COLUMNS)
+    with contextlib.suppress(OSError, UnicodeDecodeError), path.open(encoding="utf-8-sig") as file:
+        return file.read(len(head)) == head
+    return False
+
+
+def read_spreadsheet(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the lines of a `report.csv`: where each ends, and its cells as they were.
+
+    Other readers of CSV take any end of a line inside a cell for a line feed; here a reply has to
+    come back as it was.
+
+    Raises:
+        DataError: It cannot be read, or is damaged.
+    """
+    csv.field_size_limit(2**31 - 1)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file)
+            names = next(rows)
+            for cells in rows:
+                if len(cells) != len(names):
+                    raise DataError(
+                        f"`{path}` line {rows.line_num} has {len(cells)} cells, expected "
+                        f"{len(names)}",
+                        hint="score the replies in the run's folder instead",
+                    )
+                yield rows.line_num, dict(zip(names, map(unguarded, cells), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"cannot read `{path}`: {error}") from None
 
 
 def unguarded(cell: str) -> str:
@@ -125,6 +163,7 @@ COLUMNS: Mapping[str, Callable[[Prediction, Score | None, Run], object]] = {
     "prompt_tokens": lambda sample, *_: sample.usage.prompt_tokens,
     "completion_tokens": lambda sample, *_: sample.usage.completion_tokens,
     "seconds": lambda sample, *_: sample.seconds,
+    "answer_seconds": lambda sample, *_: sample.answer_seconds,
     "first_token_seconds": lambda sample, *_: sample.first_token_seconds,
     "attempts": lambda sample, *_: sample.attempts,
     "media": lambda sample, *_: " | ".join([_place(medium.place) for medium in sample.media]),

@@ -19,10 +19,13 @@ from mmscore.dataset.rows import Row, read
 from mmscore.disk import write_whole
 from mmscore.error_text import listed, shown
 from mmscore.errors import ConfigError, DataError
-from mmscore.model.replies import ThinkRule, read_message
+from mmscore.finish_reasons import word_in
+from mmscore.model.error_answers import ReplyError
+from mmscore.model.replies import read_message
+from mmscore.plan.groups import check_groups
 from mmscore.plan.plan import plan as plan_of
 from mmscore.report.result import Result
-from mmscore.report.spreadsheet import COLUMNS, unguarded
+from mmscore.report.spreadsheet import is_spreadsheet, read_spreadsheet
 from mmscore.run.record import in_words, prediction_of
 from mmscore.run.rescore import rescore
 from mmscore.run.run_info import now, run_info
@@ -31,6 +34,7 @@ from mmscore.store.info import RunInfo
 from mmscore.store.journal import PREDICTIONS, encode
 from mmscore.store.run_folder import write_run
 from mmscore.store.texts import TextFile
+from mmscore.think import ThinkRule
 from mmscore.types import Reply, Sample, Status
 
 ID_COLUMNS = ("id", "sample_id", "index", "qid", "question_id")
@@ -102,6 +106,7 @@ def score_elsewhere(
     if len(task.datasets) != 1:
         raise ConfigError(f"{len(task.datasets)} benchmarks are given, expected one")
     plan = plan_of(replace(task, skip_bad_media=True, offline=True), task.datasets[0])
+    check_groups(plan)
     items = [(index, sample) for index, sample, repeat in plan.items() if repeat == 0]
     given = list(_given(replies, plan.benchmark.name, columns, _think(task)))
     matched = list(_matched(given, items, partial=partial))
@@ -252,10 +257,16 @@ def _given(
 ) -> Iterator[OutsideReply]:
     for file in _files(path, benchmark):
         read_row = None
-        for row in read(file, late={"messages"}):
+        for row in _rows(file):
             if read_row is None:
                 read_row = _reader(row, file, benchmark, columns, think)
             yield read_row(row)
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    if is_spreadsheet(file):
+        return (Row(cells, file, line) for line, cells in read_spreadsheet(file))
+    return read(file, late={"messages"})
 
 
 def _name_of(path: Path, benchmark: str) -> str:
@@ -292,8 +303,7 @@ def _reader(
         subset = file.stem.removeprefix(f"{benchmark}_")
         return lambda one: _of_evalscope(one, subset, think)
     if {"id", "reply", "status", "repeat"} <= row.keys() and columns == ReplyColumns():
-        spreadsheet = [*row][: len(COLUMNS)] == [*COLUMNS]
-        return (lambda one: _of_mmscore(_unguarded(one))) if spreadsheet else _of_mmscore
+        return _of_mmscore
     key = _column(columns.id, ID_COLUMNS, row, required=False)
     reply = _column(columns.reply, REPLY_COLUMNS, row, required=True)
     return lambda one: _plain(one, key, str(reply), think)
@@ -309,12 +319,6 @@ def _column(given: str | None, known: Iterable[str], row: Row, *, required: bool
             hint="name it with --reply-column",
         )
     return found
-
-
-def _unguarded(row: Row) -> Row:
-    """A row of a run's `report.csv` without what guards its cells from spreadsheets."""
-    cells = {n: unguarded(cell) if isinstance(cell, str) else cell for n, cell in row.items()}
-    return Row(cells, row.path, row.number)
 
 
 def _plain(row: Row, key: str | None, column: str, think: ThinkRule) -> OutsideReply:
@@ -368,7 +372,6 @@ def _of_evalscope(row: Row, subset: str, think: ThinkRule) -> OutsideReply:
                 "prompt_tokens": usage.get("input_tokens"),
                 "completion_tokens": usage.get("output_tokens"),
             }
-            reason = "length" if reason == "max_tokens" else reason
             reply = _completed({"content": message["content"]}, reason, counts, think)
         except (KeyError, IndexError, TypeError, AttributeError):
             raise DataError(f"{row.place} is no prediction of EvalScope: no reply in it") from None
@@ -379,7 +382,10 @@ def _completed(
     message: Mapping[str, Any], reason: object, usage: Mapping[str, Any], think: ThinkRule
 ) -> Reply:
     """A reply read by the very rules by which an endpoint's is."""
-    found = read_message(message, reason, usage, think)
+    try:
+        found = read_message(message, reason, usage, think)
+    except ReplyError as error:
+        return Reply("error", finish_reason=word_in(reason), error=str(error))
     return Reply(
         status=found.status,
         text=found.text,

@@ -10,7 +10,7 @@ from itertools import count
 from mmscore.benchmarks.base import Benchmark
 from mmscore.dataset.facts import plain
 from mmscore.errors import DataError
-from mmscore.model.request import Attachment, Request, content_text, text_of
+from mmscore.model.request import Attachment, Request, text_of
 from mmscore.store.messages import Part, SentMessage
 from mmscore.store.records import Prediction, Score
 from mmscore.types import Media, Message, Reply, Sample, Text
@@ -71,7 +71,8 @@ def prediction_of(
         finish_reason=reply.finish_reason,
         usage=reply.usage,
         seconds=round(reply.seconds, 6),
-        first_token_seconds=reply.first_token_seconds,
+        answer_seconds=_rounded(reply.answer_seconds),
+        first_token_seconds=_rounded(reply.first_token_seconds),
         attempts=reply.attempts,
         error=reply.error,
         media=tuple(attachment.sent for attachment in attachments),
@@ -83,6 +84,10 @@ def prediction_of(
         metadata=plain(sample.metadata),
         columns=plain(sample.columns) or None,
     )
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
 
 
 def _messages(sample: Sample, attached: int) -> tuple[SentMessage, ...] | None:
@@ -104,7 +109,7 @@ def _messages(sample: Sample, attached: int) -> tuple[SentMessage, ...] | None:
 def _parts(message: Message, media: Iterator[int], *, asked: bool) -> tuple[Part, ...]:
     """What a message says and shows, in order, as it is sent."""
     if isinstance(message.content, str) or message.role != "user":
-        return (None if asked else content_text(message),)
+        return (None if asked else message.text,)
     texts = sum(isinstance(part, Text) for part in message.content)
     return tuple(
         next(media) if isinstance(part, Media) else None if asked and texts == 1 else part.text
@@ -114,7 +119,7 @@ def _parts(message: Message, media: Iterator[int], *, asked: bool) -> tuple[Part
 
 def in_words(sample: Sample) -> Sample:
     """The sample without its media: of replies made elsewhere nobody knows what was sent."""
-    messages = tuple(Message(one.role, content_text(one)) for one in sample.messages)
+    messages = tuple(Message(one.role, one.text) for one in sample.messages)
     return replace(sample, messages=messages)
 
 

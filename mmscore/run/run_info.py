@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mmscore.config import options
+from mmscore.config.evalscope import with_temperature
 from mmscore.config.judge import JudgeConfig
 from mmscore.config.price import price_of
 from mmscore.config.secrets import without_secret_options
@@ -81,8 +82,8 @@ def stored_config(task: TaskConfig, judge: JudgeConfig) -> dict[str, Any]:
         for name, value in asdict(task).items()
         if options.fields()[name].stored and value != default[name]
     }
-    if "generation_config" in values:
-        values["generation_config"] = without_secret_options(values["generation_config"])
+    generation = with_temperature(task.generation_config, task.eval_type)
+    values["generation_config"] = without_secret_options(generation)
     if "judge" in values:
         values["judge"] = panel.described(judge)
     # A URL that may hold a key is left out whole: cut short, it would be another one.

@@ -13,9 +13,10 @@ from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
 from mmscore.errors import BudgetError, ConfigError, DataError, StorageError
 from mmscore.model.client import Client
-from mmscore.model.endpoint import attacher, body_options, service
+from mmscore.model.endpoint import media_encoder, requests_of, service
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
+from mmscore.plan.groups import check_groups
 from mmscore.plan.plan import Plan, plans
 from mmscore.report.result import Result, reported
 from mmscore.run.budget import Budget, Limits
@@ -90,7 +91,8 @@ def ask(plan: Plan, events: Events) -> Result:
 
 
 def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
-    client = Client(service(plan.task))
+    client = Client(service(plan.task), events.notice)
+    check_groups(plan)
     plan, folder = _placed(plan, events)
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
@@ -167,7 +169,7 @@ def _job(
     )
     if judges is not None:
         open_things.enter_context(closing(judges))
-    media = attacher(plan.task, events.notice)
+    media = media_encoder(plan.task, events.notice, data_host=plan.files.host)
 
     def drop_downloads() -> None:
         plan.files.close()
@@ -176,8 +178,7 @@ def _job(
     asking = RunJob(
         benchmark=plan.benchmark,
         client=client,
-        options=body_options(plan.task),
-        attach=media.attach,
+        requests=requests_of(plan.task, media),
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
@@ -212,7 +213,7 @@ def _sort_replies(plan: Plan, asking: RunJob, folder: Path, events: Events) -> N
         for index, sample, repeat in plan.items():
             if (sample.id, repeat) in known and sample.problem is None:
                 with suppress(DataError):  # told when the sample's turn comes
-                    yield index, (sample.id, repeat), asking.request(sample)[0].hash
+                    yield index, (sample.id, repeat), asking.requests.make(sample.messages)[0].hash
 
     moved = bring_in_line(folder, asking.predictions, asking.scores, asked)
     if moved.away:

@@ -48,7 +48,7 @@ def _usage_json(usage: Usage) -> dict[str, Any]:
     return _TOKENS.write(usage)
 
 
-_USAGE = Spelling(frozenset({dict}), {}, _usage, _usage_json)
+_USAGE = Spelling(frozenset({dict}), {}, _usage, _usage_json, of=_TOKENS)
 
 
 # --- predictions.jsonl ---------------------------------------------------------------------------
@@ -92,10 +92,12 @@ class SentMedium(Record):
     )
 
 
+_STATUSES = tuple(sorted(SCORED | FAILED))
+
+
 def _status(value: str) -> str:
     if value not in SCORED and value not in FAILED:
-        known = listed(sorted(SCORED | FAILED))
-        raise RecordError(f"found {shown(value)}, expected one of {known}")
+        raise RecordError(f"found {shown(value)}, expected one of {listed(_STATUSES)}")
     return value
 
 
@@ -115,7 +117,8 @@ class Prediction(Line):
         finish_reason: The endpoint's word for why it stopped.
         usage: Tokens as the endpoint counted.
         seconds: From the first attempt to the end.
-        first_token_seconds: From the last attempt to the first text.
+        answer_seconds: What the attempt took that answered; None where none did.
+        first_token_seconds: From that attempt's start to the first text.
         attempts: Requests sent.
         error: Why there is no reply.
         media: The media sent, in order.
@@ -139,6 +142,7 @@ class Prediction(Line):
     finish_reason: str | None
     usage: Usage
     seconds: float | None
+    answer_seconds: float | None
     first_token_seconds: float | None
     attempts: int
     error: str | None
@@ -157,12 +161,13 @@ class Prediction(Line):
             "subset": spelling.text(),
             "index": spelling.count(0),
             "request": spelling.maybe(str),
-            "status": Spelling(frozenset({str}), read=_status),
+            "status": Spelling(frozenset({str}), read=_status, of=_STATUSES),
             "reply": spelling.text(),
             "reasoning": spelling.maybe(str),
             "finish_reason": spelling.maybe(str),
             "usage": _USAGE,
             "seconds": spelling.maybe_number(),
+            "answer_seconds": spelling.maybe_number(),
             "first_token_seconds": spelling.maybe_number(),
             "attempts": spelling.count(0),
             "error": spelling.maybe(str),

@@ -27,6 +27,7 @@ class Spelling(NamedTuple):
         read: From JSON's value to the field's; not called for null.
         write: From the field's value to JSON's; not called for None.
         always: Whether it is written where it is None.
+        of: What a list or an object holds: a record, or the type of each value.
     """
 
     kinds: frozenset[type]
@@ -34,6 +35,7 @@ class Spelling(NamedTuple):
     read: Callable[[Any], Any] | None = None
     write: Callable[[Any], Any] | None = None
     always: bool = True
+    of: Any = None
 
 
 class _Plan(NamedTuple):
@@ -95,7 +97,7 @@ class Shape:
     def write(self, value: object) -> dict[str, Any]:
         """The object of JSON that tells of a value with these fields."""
         made = {}
-        for name, (_, _, _, write, always) in self.spellings.items():
+        for name, (_, _, _, write, always, _) in self.spellings.items():
             field = getattr(value, name)
             if field is not None:
                 made[name] = field if write is None else write(field)
@@ -173,22 +175,22 @@ def facts(
 
 def texts(default: Any = ...) -> Spelling:
     """A list of strings."""
-    return Spelling(frozenset({list}), default, _texts, list)
+    return Spelling(frozenset({list}), default, _texts, list, of=str)
 
 
 def maybe_texts() -> Spelling:
     """A list of strings, or nothing."""
-    return Spelling(frozenset({list, NONE}), None, _texts, list, always=False)
+    return Spelling(frozenset({list, NONE}), None, _texts, list, always=False, of=str)
 
 
 def one(of: type[Record], default: Any = ...) -> Spelling:
     """Another record inside this one."""
-    return Spelling(frozenset({dict}), default, of.from_json, _written)
+    return Spelling(frozenset({dict}), default, of.from_json, _written, of=of)
 
 
 def maybe_one(of: type[Record], *, always: bool = True) -> Spelling:
     """Another record, or null."""
-    return Spelling(frozenset({dict, NONE}), None, of.from_json, _written, always)
+    return Spelling(frozenset({dict, NONE}), None, of.from_json, _written, always, of)
 
 
 def each(of: type[Record]) -> Spelling:
@@ -197,7 +199,7 @@ def each(of: type[Record]) -> Spelling:
     def read(values: list[Any]) -> tuple[Record, ...]:
         return tuple(map(of.from_json, objects(values)))
 
-    return Spelling(frozenset({list}), [], read, _written_each)
+    return Spelling(frozenset({list}), [], read, _written_each, of=of)
 
 
 def maybe_each(of: type[Record]) -> Spelling:
@@ -214,12 +216,16 @@ def objects(values: Iterable[Any]) -> tuple[dict[str, Any], ...]:
     return _all_of(dict, values)
 
 
-def each_value(kind: type, values: dict[str, Any]) -> dict[str, Any]:
-    """The same, all of its values seen to be of that type.
+def mapping(kind: type) -> Spelling:
+    """An object with keys of the user's and values of one type."""
 
-    Raises:
-        RecordError: One is not.
-    """
+    def read(values: dict[str, Any]) -> dict[str, Any]:
+        return _each_value(kind, values)
+
+    return Spelling(frozenset({dict}), {}, read, dict, of=kind)
+
+
+def _each_value(kind: type, values: dict[str, Any]) -> dict[str, Any]:
     for value in _all_of(kind, values.values()):
         if kind is int and not -MOST <= value <= MOST:
             raise RecordError(f"holds a number beyond {MOST}")

@@ -22,7 +22,7 @@ from measure import SHARED, endpoint
 
 from mmscore.config.task import TaskConfig
 from mmscore.model.client import Client, Service, completions_url
-from mmscore.model.endpoint import attacher
+from mmscore.model.endpoint import media_encoder
 from mmscore.model.request import build_request, media_of
 from mmscore.plan.plan import plan
 
@@ -37,7 +37,7 @@ def bodies() -> list[Body]:
         datasets=["slake"],
         dataset_args={"slake": {"local_path": str(SHARED / "datasets" / "slake")}},
     )
-    attach = attacher(task).attach
+    attach = media_encoder(task).attach
     return [
         build_request("m", sample.messages, list(map(attach, media_of(sample.messages))), {}).body
         for sample in plan(task, "slake").samples()

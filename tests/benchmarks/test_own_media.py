@@ -20,11 +20,16 @@ from support.server import Request, Response, file, raw, reply, serve, status
 
 from mmscore.benchmarks.base import Options
 from mmscore.benchmarks.general_vmcq import BENCHMARK as VMCQ
+from mmscore.dataset.hub import linked_images
+from mmscore.dataset.hub.cache import Cache
 from mmscore.dataset.hub.hub_files import locate
+from mmscore.dataset.hub.linked_images import Links
 from mmscore.dataset.media.sources import BytesSource, TextSource
 from mmscore.dataset.rows import Cell
+from mmscore.errors import MediaError
 from mmscore.model.request import media_of
 from mmscore.types import Sample, Text
+from mmscore.web.session import Web
 
 PICTURES = ROOT / "data" / "samples" / "general_vqa" / "pictures"
 SMALL = (PICTURES / "circle.png").read_bytes()
@@ -276,6 +281,62 @@ def parquet(folder: Path, *held: bytes) -> Path:
     return path
 
 
+COLUMNS: dict[str, Callable[[bytes], dict[str, Any]]] = {
+    "bytes": lambda data: {"image_1": data},
+    "a list of bytes": lambda data: {"images": [data]},
+    "a struct": lambda data: {"image_1": {"bytes": data, "path": None}},
+    "a list of structs": lambda data: {"images": [{"bytes": data, "path": "a.png"}]},
+    "a text of base64": lambda data: {"image_1": base64.b64encode(data).decode()},
+    "a list of base64": lambda data: {"images": [base64.b64encode(data).decode()]},
+}
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+@pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS.keys())
+def test_a_picture_in_parquet_is_one_however_its_column_holds_it(
+    tmp_path: Path, columns: Callable[[bytes], dict[str, Any]], size: str
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    held = {"small": SMALL, "large": PNG}[size]
+    row = {"question": "<image 1> what?", "options": ["yes", "no"], "answer": "A"}
+    path = tmp_path / "set.parquet"
+    pq.write_table(pa.Table.from_pylist([{**row, **columns(held)}] * 3), path)
+    for content in sent(path, name="general_vmcq"):
+        (picture,) = [part for part in content if part["type"] == "image_url"]
+        assert picture["image_url"]["url"] == as_uri("image/png", held)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_picture_in_a_table_of_vlmevalkit_s_may_be_bytes(tmp_path: Path, wrapped: bool) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    row = {"index": "1", "question": "q", "A": "x", "B": "y", "answer": "A"}
+    path = tmp_path / "set.parquet"
+    pq.write_table(pa.Table.from_pylist([{**row, "image": [PNG, SMALL] if wrapped else PNG}]), path)
+    (content,) = sent(path, name="tsv_mcq")
+    pictures = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+    expected = [PNG, SMALL] if wrapped else [PNG]
+    assert pictures == [as_uri("image/png", data) for data in expected]
+
+
+def test_bytes_written_as_numbers_are_called_that(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    row = {"question": "<image 1> what?", "options": ["yes", "no"], "answer": "A"}
+    columns: list[dict[str, Any]] = [
+        {"image_1": [*SMALL]},
+        {"image_1": {"bytes": [*SMALL]}},
+        {"images": [[*SMALL]]},
+    ]
+    for at, column in enumerate(columns):
+        path = tmp_path / f"set{at}.parquet"
+        pq.write_table(pa.Table.from_pylist([{**row, **column}]), path)
+        ran = run_cli("check", "general_vmcq", "--data", str(path))
+        assert ran.code == 1
+        assert f"bytes as a list of {len(SMALL)} numbers" in ran.out
+
+
 def test_bytes_of_a_parquet_file_are_sniffed_and_left_there(tmp_path: Path) -> None:
     other = SMALL + bytes(9000)
     data = parquet(tmp_path, PNG, other, WAV, PNG)
@@ -370,6 +431,44 @@ def test_a_sound_at_a_url_is_fetched_when_asked_for(tmp_path: Path) -> None:
         (body,) = posts(server)
     held = body.json["messages"][0]["content"][0]["input_audio"]
     assert held == {"data": base64.b64encode(WAV).decode(), "format": "wav"}
+
+
+NO_URLS = ["http://[x/a.png", "http://127.0.0.1:99999/a.png", "http://", "http://a b/\x1b[31m.png"]
+
+
+@pytest.mark.parametrize("url", NO_URLS)
+def test_a_url_that_is_none_spoils_its_sample_alone(tmp_path: Path, url: str) -> None:
+    with serve(at_url({"/a.png": PNG})) as server:
+        data = write(tmp_path, structured(url), structured(server.url + "/a.png"))
+        ran = ask(data, server.url, "--inline-urls", "--retries", "0")
+        assert ran.code == 3 and len(posts(server)) == 1
+        checked = run_cli("check", "general_vqa", "--data", str(data), "--inline-urls")
+    assert checked.code == 1 and "1 problem" in checked.out
+    assert "\x1b" not in checked.out + checked.err + ran.out + ran.err
+
+
+def test_records_of_the_public_network_lead_to_no_address_of_this_one(tmp_path: Path) -> None:
+    with serve(at_url({"/a.png": PNG})) as server:
+        for host, allowed in ((None, True), ("127.0.0.1", True), ("data.example.org", False)):
+            links = Links(Cache(tmp_path / str(host)), Web(), data_host=host)
+            if allowed:
+                assert links.read(server.url + "/a.png") == PNG
+                continue
+            asked = len(server.requests)
+            with pytest.raises(MediaError):
+                links.read(server.url + "/a.png")
+            assert len(server.requests) == asked
+
+
+def test_the_limits_of_what_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve(at_url({"/a.png": PNG})) as server:
+        monkeypatch.setattr(linked_images, "MOST_BYTES", 100)
+        with pytest.raises(MediaError, match=r"longer|larger|more than"):
+            Links(Cache(tmp_path), Web()).read(server.url + "/a.png")
+        monkeypatch.setattr(linked_images, "MOST_BYTES", 10**6)
+        monkeypatch.setattr(linked_images, "MOST_SECONDS", 0.0)
+        with pytest.raises(MediaError):
+            Links(Cache(tmp_path), Web()).read(server.url + "/a.png")
 
 
 def test_check_fetches_what_would_be_inlined(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_flags_mean_what_they_mean_there(slake: Path, here: Path, server: Server
         server,
         *("--datasets", "slake", "--dataset-dir", str(slake), "--dataset-hub", "modelscope"),
         *("--limit", "2", "--eval-batch-size", "3", "--eval-type", "openai_api", "--seed", "1"),
-        *("--generation-config", "temperature=0.5,max_tokens=64,stop=x,do=True"),
+        *("--generation-config", "temperature=0.5,max_tokens=64,stop_seqs=x,do_sample=True"),
         *("--repeats", "2", "--timeout", "30", "--ignore-errors", "--work-dir", "runs"),
         *("--dataset-args", '{"slake": {"subset_list": ["en_open"], "few_shot_num": 0}}'),
     )
@@ -170,7 +170,11 @@ def test_flags_mean_what_they_mean_there(slake: Path, here: Path, server: Server
     assert report["num"] == 4 and report["config"]["eval_batch_size"] == 3
     body = server.requests[0].json
     assert body["temperature"] == 0.5 and body["max_tokens"] == 64
-    assert body["stop"] == "x" and body["do"] is True
+    assert body["stop"] == "x"
+    assert (
+        "do_sample" not in body
+        and "not sent, as EvalScope does not send it: `do_sample`" in ran.err
+    )
 
 
 def test_dataset_arguments_mean_what_they_mean_there(general: Path, server: Server) -> None:
@@ -286,9 +290,11 @@ def test_a_configuration_that_the_reference_wrote_itself(general: Path, server: 
         ({"agent_config": {"mode": "native"}}, "`agent_config`", "leave"),
         ({"analysis_report": True}, "`analysis_report`", "leave"),
         ({"enable_progress_tracker": True}, "`enable_progress_tracker`", "leave"),
-        ({"generation_config": {"extra_headers": {"a": "b"}}}, "extra_headers", "extra_body"),
+        ({"generation_config": {"response_schema": {"a": "b"}}}, "response_schema", "extra_body"),
+        ({"judge_strategy": "llm", "judge": {"strategy": "rule"}}, "`judge_strategy`", "`judge`"),
+        ({"judge_model_args": {"score_pattern": "x"}}, "score_pattern", "score_mapping"),
         ({"dataset_args": {"slake": {"few_shot_num": 5}}}, "few_shot_num", None),
-        ({"dataset_args": {"slake": {"shuffle": True}}}, "shuffle", None),
+        ({"dataset_args": {"slake": {"shuffle_choices": True}}}, "shuffle_choices", "order"),
         ({"dataset_args": {"slake": {"subset_lst": ["a"]}}}, "`subset_lst`", "`subset_list`"),
         ({"dataset_args": {"slake": {"subset_list": "en_open"}}}, "subset_list", None),
         ({"dataset_args": {"slake": 5}}, "dataset_args.slake", None),

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mmscore._core as _core
-from mmscore.dataset.zip_archive import ArchiveMember, open_archive
+from mmscore.dataset.zip_archive import ArchiveMember, Folder, open_archive
 from mmscore.errors import DataError
 
 Members = list[tuple[str, bytes, int]]
@@ -323,3 +323,41 @@ def test_published_archives_read_as_zipfile_reads_them(archive: str) -> None:
         assert ours.names() == files
         for name in files:
             assert ours.read(name) == oracle.read(name)
+
+
+# --- unpacked ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> Path:
+    """A data set's folder with an unpacked archive, and a file outside of it."""
+    (tmp_path / "set" / "imgs").mkdir(parents=True)
+    (tmp_path / "nas").mkdir()
+    (tmp_path / "set" / "imgs" / "a.jpg").write_bytes(b"a")
+    (tmp_path / "nas" / "b.jpg").write_bytes(b"b")
+    (tmp_path / "set" / "imgs" / "in.jpg").symlink_to("a.jpg")
+    (tmp_path / "set" / "imgs" / "out.jpg").symlink_to(tmp_path / "nas" / "b.jpg")
+    (tmp_path / "set" / "more").symlink_to(tmp_path / "nas")
+    (tmp_path / "set" / "env").symlink_to("/proc/self/environ")
+    return tmp_path / "set"
+
+
+def test_an_unpacked_archive_reads_only_its_folder(unpacked: Path) -> None:
+    folder = Folder(unpacked)
+    assert folder.read("imgs/a.jpg") == folder.read("imgs/in.jpg") == b"a"
+    assert not folder.has("imgs/gone.jpg")
+    for name in ("imgs/out.jpg", "more/b.jpg"):
+        for function in (folder.has, folder.read):
+            with pytest.raises(DataError, match="lies outside") as caught:
+                function(name)
+            assert f"--allow-path {unpacked.parent}/nas" in (caught.value.hint or "")
+    for name in ("../nas/b.jpg", "/etc/passwd"):
+        with pytest.raises(DataError, match="leads out"):
+            folder.has(name)
+
+
+def test_links_out_of_an_unpacked_archive_may_be_allowed(unpacked: Path) -> None:
+    folder = Folder(unpacked, (unpacked.parent / "nas",))
+    assert folder.read("imgs/out.jpg") == folder.read("more/b.jpg") == b"b"
+    with pytest.raises(DataError, match="names a file of the system"):
+        Folder(unpacked, (Path("/"),)).read("env")

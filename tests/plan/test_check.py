@@ -78,7 +78,7 @@ def test_every_kind_of_bad_medium_is_found(tmp_path: Path) -> None:
     assert "good.jpg" not in problems
     notes = "\n".join(found["notes"])
     assert "images/tiny.png (17x21)" in notes and "--min-side 28" in notes
-    assert "1 images are image/webp" in notes
+    assert "1 image is image/webp" in notes
     assert found["smallest"] == [17, 21, "images/tiny.png"]
     text = run_cli("check", "pmc_vqa", "--data", str(tmp_path))
     assert text.out.rstrip().endswith("problems") and "problem: " in text.out

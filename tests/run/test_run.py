@@ -73,7 +73,7 @@ def test_the_request_is_minimal(run: Any, oracle: Any) -> None:
     with serve(oracle) as server:
         run(server.url, "--limit", "1", "--subset", "en_open")
         (request,) = server.requests
-    assert set(request.json) == {"model", "messages"}
+    assert set(request.json) == {"model", "messages", "temperature"}
     (message,) = request.json["messages"]
     image, text = message["content"]
     assert set(image) == {"type", "image_url"} and set(image["image_url"]) == {"url"}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
 
 from mmscore.dataset.hub.cache import Cache, write_whole
 from mmscore.dataset.hub.download import Progress, Wanted, download, forget
@@ -87,6 +88,11 @@ class HubFiles:
     archives: dict[str, Archive] = field(default_factory=dict)
     _entries: dict[str, Entry] | None = None
     _fresh: bool = False
+
+    @property
+    def host(self) -> str | None:
+        """The host that the files come from."""
+        return urlsplit(self.repository.target("").url).hostname
 
     @property
     def name(self) -> str:
@@ -336,6 +342,7 @@ def locate(
     benchmark: str,
     ids: Mapping[str, str] | None = None,
     *,
+    allow: Iterable[Path] = (),
     offline: bool = False,
     whole: bool = False,
     notice: Callable[[str], None] = lambda _: None,
@@ -348,6 +355,7 @@ def locate(
             where the benchmark is published.
         benchmark: The benchmark's name, for errors.
         ids: Hub -> the benchmark's own id there; empty where the user brings the data.
+        allow: Folders outside a local data set that links in it may lead to.
         offline: Make no request.
         whole: Fetch archives whole.
         notice: Told what a user would wonder about.
@@ -363,7 +371,8 @@ def locate(
         )
     root = None if data is None else Path(data).expanduser()
     if root is not None and root.exists():
-        return LocalFiles(root.parent, root.name) if root.is_file() else LocalFiles(root)
+        folder, single = (root.parent, root.name) if root.is_file() else (root, None)
+        return LocalFiles(folder, single, tuple(allow))
     repository = find_repository(data, ids or {})
     if repository is None:
         raise DataError(

@@ -10,9 +10,11 @@ import hashlib
 import threading
 
 from mmscore.dataset.hub.cache import Cache, write_whole
-from mmscore.errors import MediaError
+from mmscore.error_text import shown
+from mmscore.errors import ConfigError, MediaError
 from mmscore.web.errors import Target, WebError
 from mmscore.web.session import Web
+from mmscore.web.urls import is_private_host, parse_url
 
 MOST_BYTES = 256 * 1024 * 1024
 """The largest medium that is fetched."""
@@ -30,17 +32,25 @@ _AT_ONCE = 64
 class Links:
     """What lies at URLs; safe to use from any number of threads."""
 
-    def __init__(self, cache: Cache, web: Web | None) -> None:
-        """Take where they are kept, and what fetches them; None makes no request."""
+    def __init__(self, cache: Cache, web: Web | None, *, data_host: str | None = None) -> None:
+        """Take where they are kept, and what fetches them.
+
+        Args:
+            cache: Where they are kept.
+            web: What fetches them; None makes no request.
+            data_host: The host that the records came from; None for the user's own files. Records
+                from the public network lead to no address that is not of it.
+        """
         self._cache = cache
         self._web = web
+        self._from_public = data_host is not None and not is_private_host(data_host)
         self._locks = [threading.Lock() for _ in range(_AT_ONCE)]
 
     def read(self, url: str) -> bytes:
         """The bytes at a URL.
 
         Raises:
-            MediaError: They cannot be fetched, or are too many.
+            MediaError: It is none, or they cannot be fetched, or are too many.
             StorageError: They cannot be kept.
         """
         name = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
@@ -58,13 +68,22 @@ class Links:
             self._web.stop()
 
     def _fetched(self, url: str) -> bytes:
-        place = f"`{url[:200]}`"
+        place = shown(url)
+        try:
+            host = parse_url(url).host
+        except ConfigError as error:
+            raise MediaError(error.message) from None
+        if len(host.split()) != 1 or not host.isprintable():
+            raise MediaError(f"{place} names no host")
         if self._web is None:
             raise MediaError(
                 f"{place} was not fetched before, and --offline forbids it now",
                 hint="run once without --offline: what is fetched is kept",
             )
-        web, target = self._web, Target(url, place)
+        # A name that says itself that it is of this machine or network was meant so; a public one
+        # that leads there was not.
+        public_only = self._from_public or not is_private_host(host)
+        web, target = self._web, Target(url, place, public_only=public_only)
 
         def ask() -> bytes:
             with web.get(target, seconds=MOST_SECONDS) as answer:

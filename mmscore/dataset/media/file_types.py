@@ -12,6 +12,7 @@ from functools import cache
 from os.path import splitext
 
 import mmscore._core as _core
+from mmscore.dataset import git_lfs
 from mmscore.errors import MediaError
 from mmscore.types import Kind
 
@@ -67,8 +68,6 @@ def _types() -> mimetypes.MimeTypes:
 # --- by content ----------------------------------------------------------------------------------
 
 
-LFS_MARK = b"version https://git-lfs"
-
 HOLDERS: Mapping[Kind, frozenset[str]] = {
     "audio": frozenset(
         {"video/mp4", "video/quicktime", "video/webm", "video/x-matroska", "video/3gpp"}
@@ -80,11 +79,6 @@ HOLDERS: Mapping[Kind, frozenset[str]] = {
 _STILL_BRANDS = frozenset({b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"avif", b"avis"})
 _CLIP_BOXES = frozenset({b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot"})
 _WAVES = frozenset({b"RIFX", b"RF64", b"BW64"})
-
-
-def is_lfs_pointer(data: bytes) -> bool:
-    """Whether a file is what Git keeps in the place of a large one that was not fetched."""
-    return data.startswith(LFS_MARK)
 
 
 def require_kind(data: bytes, kind: Kind, place: str) -> None:
@@ -101,8 +95,8 @@ def require_kind(data: bytes, kind: Kind, place: str) -> None:
     noun = "sound" if kind == "audio" else "clip"
     if not data:
         raise MediaError(f"`{place}` is empty")
-    if is_lfs_pointer(data):
-        raise MediaError(f"`{place}` is a Git LFS pointer, not the file", hint="git lfs pull")
+    if git_lfs.is_pointer(data):
+        raise MediaError(f"`{place}` is a Git LFS pointer, not the file itself", hint=git_lfs.HINT)
     mime = _core.sniff(data)
     if mime is not None and (mime.startswith(f"{kind}/") or mime in HOLDERS[kind]):
         return

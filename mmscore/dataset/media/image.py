@@ -15,8 +15,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 import mmscore._core as _core
+from mmscore.dataset import git_lfs
 from mmscore.dataset.media.decoding import DecodeMemory, decoded, ends_whole
-from mmscore.dataset.media.file_types import is_lfs_pointer
 from mmscore.dataset.media.pixels import (
     NO_LIMITS,
     ImageLimits,
@@ -192,8 +192,8 @@ def image_type(data: bytes, *, name: str = "image") -> str | None:
         return mime
     if not data:
         raise MediaError(f"`{name}` is empty")
-    if is_lfs_pointer(data):
-        raise MediaError(f"`{name}` is a Git LFS pointer, not the file", hint="git lfs pull")
+    if git_lfs.is_pointer(data):
+        raise MediaError(f"`{name}` is a Git LFS pointer, not the file itself", hint=git_lfs.HINT)
     if mime is not None:
         raise MediaError(f"`{name}` is no image but {mime}")
     return None

@@ -230,6 +230,10 @@ class FileSource:
             raise self.fault()
         return read_file(real)
 
+    def is_refused(self) -> bool:
+        """Whether there is a file that may not be read."""
+        return not self.exists() and any(_is_file(path) for path, _ in self.candidates())
+
     def fault(self) -> MediaError:
         """Why there is no file: where it was looked for, or that it may not be read."""
         for path, _ in self.candidates():
@@ -272,17 +276,12 @@ def read_file(real: str) -> bytes:
     return data
 
 
-def inner_path(path: str, folder: str) -> str | None:
-    """The real path of a file, where that lies in the folder or its Hugging Face cache; else None.
-
-    Args:
-        path: The file.
-        folder: The folder that holds it, or should.
-    """
-    real, within = _real(path), os.path.realpath(folder)
-    blobs = _blobs(within)
-    inside = _is_within(real, within) or (blobs is not None and _is_within(real, blobs))
-    return real if inside and not _is_never_read(real) else None
+def folder_roots(folder: Path, allow: Iterable[Path] = ()) -> Roots:
+    """The one place for what lies in a folder, and where links in it may lead."""
+    place = _place(folder)
+    real = [place.within[0], *map(os.path.realpath, allow)]
+    blobs = [found for one in real if (found := _blobs(one)) is not None]
+    return Roots((place,), (*real, *blobs))
 
 
 def _spellings(path: str) -> dict[str, None]:
@@ -334,4 +333,4 @@ def _is_never_read(real: str) -> bool:
     return any(_is_within(real, folder) for folder in NEVER_READ)
 
 
-__all__ = ["LOOK_THERE", "FileSource", "Place", "Roots", "inner_path", "path_of", "read_file"]
+__all__ = ["LOOK_THERE", "FileSource", "Place", "Roots", "folder_roots", "path_of", "read_file"]

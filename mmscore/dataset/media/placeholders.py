@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from mmscore.dataset.media.file_types import FORMATS, guess_format, type_of_name
 from mmscore.dataset.media.paths import Roots
@@ -184,9 +184,14 @@ def _cell(value: Any, kind: Kind, where: str, written: object) -> Found:
     """One cell, checked as far as the reference checks a column before it is used."""
     if isinstance(value, str) and not written:
         return Found(kind, value)
+    found = _bytes_of(value, kind, where, written, NO_HINTS)
+    if found is not None:
+        return found
     value = said(value, kind)
     if isinstance(value, str | Cell):
         return _checked(kind, value, where, written, NO_HINTS)
+    if is_bytes_as_numbers(value):
+        raise bytes_as_numbers(value, where)
     if not isinstance(value, dict):
         raise DataError(
             f"{where} is {what(value)}, expected a path, a URL, a data URI, "
@@ -195,13 +200,44 @@ def _cell(value: Any, kind: Kind, where: str, written: object) -> Found:
     written = value.get("format", written)
     hints = {name: value[name] for name in HINTS if name in value}
     held = value.get("bytes")
-    data = held.read() if isinstance(held, Cell) else held
-    if isinstance(data, bytes | bytearray):
-        mime = _mime(bytes(data), kind, where)
-        _check_format(kind, written, where)
-        kept = held if isinstance(held, Cell) else bytes(data)
-        return Found(kind, "", None, kept, mime, written or None, hints)
+    if is_bytes_as_numbers(held):
+        raise bytes_as_numbers(held, where)
+    found = _bytes_of(held, kind, where, written, hints)
+    if found is not None:
+        return found
     return _checked(kind, said(_payload(value, kind, where), kind), where, written, hints)
+
+
+def _bytes_of(
+    held: object, kind: Kind, where: str, written: object, hints: Mapping[str, object]
+) -> Found | None:
+    """A medium of bytes, in the record or left in the file; None for anything else."""
+    data = held.read() if isinstance(held, Cell) and not held.head else held
+    if not isinstance(data, bytes | bytearray):
+        return None
+    mime = _mime(bytes(data), kind, where)
+    _check_format(kind, written, where)
+    kept = held if isinstance(held, Cell) else bytes(data)
+    return Found(kind, "", None, kept, mime, written or None, hints)
+
+
+def is_bytes_as_numbers(value: object) -> TypeGuard[list[int]]:
+    """Whether a value is a list of numbers that are the bytes of a file."""
+    if not isinstance(value, list) or len(value) < SHORTEST_FILE:
+        return False
+    return all(isinstance(one, int) and 0 <= one < 256 for one in value[:SHORTEST_FILE])
+
+
+def bytes_as_numbers(value: list[int], where: str) -> DataError:
+    """The error that names bytes which a writer spelled as numbers."""
+    return DataError(
+        f"{where} holds bytes as a list of {len(value)} numbers, expected a binary value",
+        hint="write the column with bytes(...) for each list, as the type binary",
+    )
+
+
+SHORTEST_FILE = 8
+"""A list of fewer numbers is no file's bytes."""
 
 
 def _checked(

@@ -16,6 +16,7 @@ import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
+from mmscore.dataset.git_lfs import require_fetched
 from mmscore.dataset.rows.csv_files import read_csv, read_tsv
 from mmscore.dataset.rows.json_files import json_with_cells, read_json, read_jsonl
 from mmscore.dataset.rows.parquet_files import read_parquet
@@ -52,6 +53,12 @@ READERS: dict[str, Callable[[Path, Want], Iterator[Row]]] = {
 """Suffix -> reader. A new format is a function in this folder and a row in this table."""
 
 
+OTHER_FORMATS = dict.fromkeys(
+    (".xlsx", ".xls", ".ods", ".numbers"), "save it as CSV (UTF-8) in the spreadsheet"
+)
+"""Suffixes of files that are not read -> what to do."""
+
+
 def read(
     path: str | os.PathLike[str],
     *,
@@ -76,13 +83,15 @@ def read(
     path = Path(path)
     reader = READERS.get(path.suffix.lower())
     if reader is None:
+        other = "give the file the suffix of what it holds"
         raise DataError(
             f"`{path}` has no known row format, expected one of {', '.join(READERS)}",
-            hint="give the file the suffix of what it holds",
+            hint=OTHER_FORMATS.get(path.suffix.lower(), other),
         )
     if not path.is_file():
         found = "a folder" if path.is_dir() else "nothing"
         raise DataError(f"no data file at `{path}`, found {found}")
+    require_fetched(path)
     want = Want(None if columns is None else frozenset(columns), late, skipped)
     return _at_least_one(reader(path, want), path, want)
 

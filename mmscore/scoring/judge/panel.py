@@ -120,7 +120,7 @@ class JudgePanel:
         """Wait for nothing any more; with `abort`, end requests in flight too."""
         for judge in self._judges:
             if judge.client is not None:
-                judge.client.stopped.set()
+                judge.client.stop()
                 if abort:
                     judge.client.abort()
 
@@ -203,14 +203,15 @@ class JudgePanel:
 
     def _count(self, judge: Judge, answer: JudgeAnswer) -> None:
         with self._lock:
-            failed = answer.kind == "transport"
-            self._failures[judge.id] = self._failures[judge.id] + 1 if failed else 0
-            out = self._failures[judge.id] == self._patience
-        if out:
+            before = self._failures[judge.id]
+            failures = before + 1 if answer.kind == "transport" else 0
+            now = max(failures, self._patience) if answer.hopeless else failures
+            self._failures[judge.id] = now
+        if before < self._patience <= now:
+            times = "" if answer.hopeless else f" {self._patience} times in a row"
             self._notice(
-                f"the judge `{judge.id}` failed {self._patience} times in a row and is not asked "
-                f"any more: {answer.error}; what it did not judge can be judged later with "
-                "--resume"
+                f"the judge `{judge.id}` failed{times} and is not asked any more: {answer.error}; "
+                "what it did not judge can be judged later with --resume"
             )
 
 
@@ -298,6 +299,7 @@ def described(config: JudgeConfig) -> dict[str, Any]:
                 "judge_id": model.judge_id,
                 **({"api_url": without_secrets(model.api_url)} if model.api_url else {}),
                 "generation_config": without_secret_options(model.generation_config),
+                **({"eval_type": model.eval_type} if model.eval_type else {}),
             }
             for model in config.models
         ],
