@@ -265,7 +265,7 @@ def _given(
 
 def _rows(file: Path) -> Iterator[Row]:
     if is_spreadsheet(file):
-        return (Row(cells, file, line) for line, cells in read_spreadsheet(file))
+        return (Row.at(cells, file, line) for line, cells in read_spreadsheet(file))
     return read(file, late={"messages"})
 
 

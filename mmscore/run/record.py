@@ -71,7 +71,8 @@ def prediction_of(
         finish_reason=reply.finish_reason,
         usage=reply.usage,
         seconds=round(reply.seconds, 6),
-        answer_seconds=_rounded(reply.answer_seconds),
+        # Of a sample that was asked once it is all there is, and a run folder is to stay small.
+        answer_seconds=_rounded(reply.answer_seconds) if reply.attempts > 1 else None,
         first_token_seconds=_rounded(reply.first_token_seconds),
         attempts=reply.attempts,
         error=reply.error,

@@ -117,7 +117,8 @@ class Prediction(Line):
         finish_reason: The endpoint's word for why it stopped.
         usage: Tokens as the endpoint counted.
         seconds: From the first attempt to the end.
-        answer_seconds: What the attempt took that answered; None where none did.
+        answer_seconds: What the attempt took that answered; None where none did, or where the
+            first one did, which took `seconds`.
         first_token_seconds: From that attempt's start to the first text.
         attempts: Requests sent.
         error: Why there is no reply.
@@ -167,7 +168,7 @@ class Prediction(Line):
             "finish_reason": spelling.maybe(str),
             "usage": _USAGE,
             "seconds": spelling.maybe_number(),
-            "answer_seconds": spelling.maybe_number(),
+            "answer_seconds": spelling.maybe_number(always=False),
             "first_token_seconds": spelling.maybe_number(),
             "attempts": spelling.count(0),
             "error": spelling.maybe(str),

@@ -151,9 +151,9 @@ def maybe(kind: type, *, always: bool = True) -> Spelling:
     return Spelling(frozenset({kind, NONE}), None, always=always)
 
 
-def maybe_number() -> Spelling:
+def maybe_number(*, always: bool = True) -> Spelling:
     """A finite number, or null."""
-    return Spelling(frozenset({int, float, NONE}), None)
+    return Spelling(frozenset({int, float, NONE}), None, always=always)
 
 
 def count(default: Any = ...) -> Spelling:
