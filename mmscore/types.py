@@ -98,6 +98,8 @@ class Sample:
             as one. None counts alone.
         problem: Why the record cannot be asked, in a sentence; None where it can.
         warnings: What is odd about the record but does not keep it from being asked.
+        media_faults: Which of the record's media will not be seen, and which of its placeholders
+            have none, a sentence each.
     """
 
     id: str
@@ -109,6 +111,7 @@ class Sample:
     problem: str | None = None
     warnings: tuple[str, ...] = ()
     unit: str | None = None
+    media_faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

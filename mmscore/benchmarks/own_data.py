@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Container, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmscore.benchmarks.base import Files, Options
+from mmscore.dataset.media.columns import is_media_column
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import is_media_column
-from mmscore.dataset.rows import READERS, read
+from mmscore.dataset.rows import READERS, Row, read
 from mmscore.error_text import shown, text_of, what
 from mmscore.errors import ConfigError, DataError
+from mmscore.model.request import media_of
 from mmscore.types import Message, Sample
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
@@ -37,6 +39,7 @@ class Draft(NamedTuple):
         metadata: Facts kept with the prediction.
         doubts: Why the record is better not asked though the reference asks it.
         warnings: What is odd but harmless.
+        media_faults: What of the record's media will not be seen.
     """
 
     messages: tuple[Message, ...]
@@ -45,6 +48,7 @@ class Draft(NamedTuple):
     metadata: Mapping[str, Any] = {}
     doubts: tuple[DataError, ...] = ()
     warnings: tuple[str, ...] = ()
+    media_faults: tuple[str, ...] = ()
 
 
 def own_samples(
@@ -75,9 +79,9 @@ def own_samples(
             name = f"{subset}/{number}"
             facts = _named(record) if "id" in record else {}
             try:
-                messages, target, choices, metadata, doubts, warnings = draft(record, roots)
-                if doubts and not strict:
-                    raise doubts[0]
+                drafted = draft(record, roots)
+                if drafted.doubts and not strict:
+                    raise drafted.doubts[0]
             except DataError as error:
                 message = f"{record.place}: {error.message}"
                 if strict:
@@ -85,24 +89,45 @@ def own_samples(
                 problem = f"{message} ({error.hint})" if error.hint else message
                 yield Sample(name, subset, (), None, metadata=facts, problem=problem)
                 continue
-            if number == 1:
+            warnings, faults = drafted.warnings, drafted.media_faults
+            if not media_of(drafted.messages):
+                faults = (*faults, *_unread_media(record))
+            elif number == 1:
                 warnings = (*warnings, *_unread_media(record))
-            if warnings:
-                warnings = tuple(f"{record.place}: {warning}" for warning in warnings)
-            facts = {**facts, **metadata} if metadata else facts
-            yield Sample(name, subset, messages, target, choices, facts, None, warnings)
+            yield Sample(
+                name,
+                subset,
+                drafted.messages,
+                drafted.target,
+                drafted.choices,
+                {**facts, **drafted.metadata} if drafted.metadata else facts,
+                warnings=_placed(record, warnings),
+                media_faults=_placed(record, faults),
+            )
+
+
+def _placed(record: Row, sentences: tuple[str, ...]) -> tuple[str, ...]:
+    """Sentences about a record, each with its place."""
+    return tuple(f"{record.place}: {one}" for one in sentences) if sentences else ()
 
 
 def _unread_media(record: Mapping[str, Any]) -> Iterator[str]:
     """What to say of columns that look like media and have another name than media have."""
     for column, value in record.items():
-        word = column.strip().lower().removesuffix("_path").removesuffix("_url")
-        kind = _MEDIA_WORDS.get(word.rstrip("_0123456789"))
-        if kind and value and not is_media_column(column):
+        kind = _meant(column) if value else None
+        if kind is not None:
             yield (
                 f"column {shown(column)} is not read: {kind}s stand in `{kind}_1`, `{kind}_2` ... "
                 f"or in the list `{kind}s`"
             )
+
+
+@lru_cache(maxsize=1024)
+def _meant(column: str) -> str | None:
+    """The kind of media that a column seems to hold, though media do not stand under its name."""
+    word = column.strip().lower().removesuffix("_path").removesuffix("_url")
+    kind = _MEDIA_WORDS.get(word.rstrip("_0123456789"))
+    return None if kind is None or is_media_column(column) else kind
 
 
 _MEDIA_WORDS = {
