@@ -21,6 +21,7 @@ ALLOWED = {
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
+    "bzip2-1.0.6",
 }
 METADATA = ["cargo", "metadata", "--locked", "--format-version=1", "--all-features"]
 

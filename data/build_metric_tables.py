@@ -4,9 +4,10 @@
 
 `--jieba` is the folder of jieba 0.42.1 as installed from PyPI, `--punkt` NLTK's English
 `punkt_tab`.
-`--classes` (needs the PyPI package `regex`) also writes the Unicode ranges of `rust/src/charclass`.
-The formats are described beside their readers, `rust/src/jieba/dictionary.rs` and
-`rust/src/punkt/lexicon.rs`. The same input gives the same bytes with the same zlib.
+`--classes` (needs the PyPI package `regex`) also writes the Unicode ranges of
+`rust/src/text/charclass`.
+The formats are described beside their readers, `rust/src/text/jieba/dictionary.rs` and
+`rust/src/text/punkt/lexicon.rs`. The same input gives the same bytes with the same zlib.
 """
 
 import argparse
@@ -16,12 +17,13 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
 HERE = Path(__file__).parent
 DERIVED = HERE / "derived"
-CLASS_TABLES = HERE.parent / "rust" / "src" / "charclass" / "tables.rs"
+CLASS_TABLES = HERE.parent / "rust" / "src" / "text" / "charclass" / "tables.rs"
 
 HAN_FIRST, HAN_LAST = 0x4E00, 0x9FD5
 # What jieba hands to its dictionary; a word with any other character can never be found.
@@ -64,8 +66,15 @@ def reachable(word: str) -> bool:
     return all(c in BLOCK_ASCII or HAN_FIRST <= ord(c) <= HAN_LAST for c in word)
 
 
-def trie_levels(frequencies: dict[str, int]) -> list[tuple[str, int, int]]:
-    """Nodes of the prefix tree, level by level: symbol, number of children, frequency."""
+def symbols_by_count(words: Iterable[str]) -> list[str]:
+    """All symbols, those of most nodes of the prefix tree first, so that gaps between are small."""
+    prefixes = {word[:end] for word in words for end in range(1, len(word) + 1)}
+    counts = Counter(prefix[-1] for prefix in prefixes)
+    return sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
+
+
+def trie_levels(frequencies: dict[str, int], rank: dict[str, int]) -> list[tuple[str, int, int]]:
+    """Nodes of the prefix tree, level by level, siblings by rank: symbol, children, frequency."""
     root: dict[str, dict] = {}
     for word in sorted(frequencies):
         node = root
@@ -76,12 +85,24 @@ def trie_levels(frequencies: dict[str, int]) -> list[tuple[str, int, int]]:
     while level:
         below = []
         for prefix, children in level:
-            for symbol in sorted(children):
+            for symbol in sorted(children, key=rank.__getitem__):
                 word = prefix + symbol
                 nodes.append((symbol, len(children[symbol]), frequencies.get(word, 0)))
                 below.append((word, children[symbol]))
         level = below
     return nodes
+
+
+def sibling_gaps(nodes: Sequence[tuple[str, int, int]], rank: dict[str, int]) -> bytes:
+    """The symbols' ranks in three lists: only children, first children, gaps between siblings."""
+    only, first, gaps = [], [], []
+    children = [count for _, count, _ in nodes]
+    ranks = iter([rank[symbol] for symbol, _, _ in nodes])
+    for count in [len(nodes) - sum(children), *filter(None, children)]:
+        siblings = [next(ranks) for _ in range(count)]
+        (only if count == 1 else first).append(siblings[0])
+        gaps += [after - before - 1 for before, after in pairwise(siblings)]
+    return planes(only) + planes(first) + planes(gaps)
 
 
 def load_module(path: Path) -> ModuleType:
@@ -97,7 +118,10 @@ def load_module(path: Path) -> ModuleType:
 def build_jieba(package: Path) -> bytes:
     """The dictionary as a prefix tree in level order and the hidden Markov model, deflated."""
     frequencies, total = read_dictionary(package / "dict.txt")
-    nodes = trie_levels({w: f for w, f in frequencies.items() if reachable(w)})
+    words = {w: f for w, f in frequencies.items() if reachable(w)}
+    symbols = symbols_by_count(words)
+    symbol_rank = {symbol: i for i, symbol in enumerate(symbols)}
+    nodes = trie_levels(words, symbol_rank)
     distinct = [f for f in ranked(f for _, _, f in nodes) if f]
     rank = {0: 0} | {f: i for i, f in enumerate(distinct, 1)}
 
@@ -110,11 +134,14 @@ def build_jieba(package: Path) -> bytes:
     value_rank = {value: i for i, value in enumerate(values, 1)}
     absent = -3.14e100
 
-    body = struct.pack("<QIII", total, len(nodes), len(distinct), len(values))
+    body = struct.pack("<Q4I", total, len(nodes), len(distinct), len(symbols), len(values))
     body += struct.pack(f"<{len(distinct)}I", *distinct)
-    body += planes([ord(symbol) for symbol, _, _ in nodes])
+    body += planes([ord(symbol) for symbol in symbols])
     body += planes([children for _, children, _ in nodes])
-    body += planes([rank[frequency] for _, _, frequency in nodes])
+    body += sibling_gaps(nodes, symbol_rank)
+    # Prefixes of longer words are seldom words: apart, both lists compress better.
+    body += planes([rank[frequency] for _, children, frequency in nodes if children])
+    body += planes([rank[frequency] for _, children, frequency in nodes if not children])
     body += struct.pack("<4d", *(start[s] for s in STATES))
     body += struct.pack("<16d", *(transitions[a].get(b, absent) for a in STATES for b in STATES))
     body += struct.pack(f"<{len(values)}d", *values)

@@ -1,4 +1,4 @@
-"""Build `rust/src/pystr/tables.rs`: what CPython 3.11 knows about each character.
+"""Build `rust/src/text/pystr/tables.rs`: what CPython 3.11 knows about each character.
 
 Everything is read off the interpreter that runs this script, by asking `str` itself, so the tables
 hold what `str.lower`, `str.isupper` and the others do and not what a standard says they should.
@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 UNICODE = "14.0.0"
-TARGET = Path(__file__).parent.parent / "rust" / "src" / "pystr" / "tables.rs"
+TARGET = Path(__file__).parent.parent / "rust" / "src" / "text" / "pystr" / "tables.rs"
 SURROGATES = range(0xD800, 0xE000)
 CODES = [code for code in range(sys.maxunicode + 1) if code not in SURROGATES]
 CAPITAL_SIGMA, SMALL_SIGMA = "Σ", "σ"

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mmscore.api import (
         check,
         compare,
+        compare_page,
+        compare_several,
         fetch,
         merge,
         score_replies_file,
@@ -43,6 +45,8 @@ __all__ = [
     "bleu_list",
     "check",
     "compare",
+    "compare_page",
+    "compare_several",
     "fetch",
     "infer_option",
     "merge",
@@ -62,7 +66,10 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(
-        ("check", "compare", "fetch", "merge", "score_replies_file", "score_run", "table"),
+        (
+            *("check", "compare", "compare_page", "compare_several", "fetch", "merge"),
+            *("score_replies_file", "score_run", "table"),
+        ),
         "mmscore.api",
     ),
     "Events": "mmscore.plan.events",

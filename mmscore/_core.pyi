@@ -36,6 +36,19 @@ class Zip:
     def size(self, index: int) -> int:
         """The unpacked size of a member in bytes, as the directory says."""
 
+    def method(self, index: int) -> str:
+        """How a member is packed: `stored`, `deflate`, `bzip2`, `lzma`, or what is not read."""
+
+    def is_encrypted(self, index: int) -> bool:
+        """Whether a member needs a password."""
+
+    def check(self, index: int) -> None:
+        """Nothing, where the directory alone does not speak against reading a member.
+
+        Raises:
+            DataError: As `read`, but for what only the member's own bytes tell.
+        """
+
     def find(self, name: str) -> int:
         """The number of the member called `name`, else of the only one whose name ends in it.
 
@@ -53,8 +66,9 @@ class Zip:
         """A member's bytes.
 
         Raises:
-            DataError: It is encrypted, packed by another method than deflate, larger than
-                512 MiB, a decompression bomb, damaged, or its name leads out of the archive.
+            DataError: It is encrypted, packed by another method than stored, deflate, bzip2 or
+                lzma, larger than 512 MiB, a decompression bomb, damaged, or its name leads out of
+                the archive.
             OSError: The file cannot be read.
         """
 
@@ -92,6 +106,15 @@ class ZipDirectory:
 
     def size(self, index: int) -> int:
         """The unpacked size of a member in bytes, as the directory says."""
+
+    def method(self, index: int) -> str:
+        """As `Zip.method`."""
+
+    def is_encrypted(self, index: int) -> bool:
+        """As `Zip.is_encrypted`."""
+
+    def check(self, index: int) -> None:
+        """As `Zip.check`."""
 
     def find(self, name: str) -> int:
         """As `Zip.find`."""
@@ -368,3 +391,21 @@ def word_tokenize(text: str) -> list[str]:
 
 def jieba_cut(text: str) -> list[str]:
     """The words jieba 0.42.1's `cut` finds, white space and punctuation included."""
+
+def simple_rows(
+    data: bytes, start: int, delimiter: int, columns: list[str | None], longest: int
+) -> tuple[list[dict[str, str]], int]:
+    """The rows of a CSV or TSV from `start` on, and the position of the first that is not simple.
+
+    Simple is a line of UTF-8 that ends in LF or CR LF, has as many cells as `columns`, at most
+    `longest` bytes, every quote closed, no NUL and no other CR. So row `i` stands in the `i`-th
+    line from `start`. A blank line, a wide one, one whose quote runs on or that is not wholly in
+    `data` ends the rows; the caller reads that record itself and goes on behind it.
+
+    Args:
+        data: A piece of the file.
+        start: Where a record begins in it.
+        delimiter: The byte between cells, `ord(",")`.
+        columns: The name of each column, None for those left out.
+        longest: In bytes, without the line end.
+    """

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mmscore.report.compare import Comparison
     from mmscore.report.model_table import ModelTable
     from mmscore.report.result import Result
+    from mmscore.report.several import SeveralRuns
 
 Place = str | os.PathLike[str]
 
@@ -147,21 +148,29 @@ def score_replies_file(
     )
 
 
-def report(run_dir: Place, formats: Iterable[str] = ("json", "csv", "html")) -> Result:
+def report(
+    run_dir: Place,
+    formats: Iterable[str] = ("json", "csv", "html"),
+    *,
+    html: Place | None = None,
+    image_side: int | None = None,
+) -> Result:
     """Build a run's report and write it into its folder: `mmscore report`.
 
     Args:
         run_dir: The run's folder, also of a half-finished run.
         formats: Which of `json`, `csv`, `html` to write; none builds it alone.
+        html: Where the page is written; `report.html` in the folder by default.
+        image_side: Pixels of the longer side of the page's images at most; 0 leaves them out.
 
     Raises:
         DataError: The folder holds no run.
         StorageError: The report cannot be written.
     """
-    from mmscore.report.result import reported
-    from mmscore.run.thumbnails import thumbnails
+    from mmscore.run.pages import report_with_page
 
-    return reported(Path(run_dir), tuple(formats), thumbnails)
+    page = Path(html) if html else None
+    return report_with_page(Path(run_dir), tuple(formats), html=page, image_side=image_side)
 
 
 def compare(
@@ -182,6 +191,53 @@ def compare(
     from mmscore.store.run_folder import load
 
     return compare(load(Path(run_a)), load(Path(run_b)), metric=metric, force=force)
+
+
+def compare_several(
+    run_dirs: Iterable[Place], *, metric: str | None = None, force: bool = False
+) -> SeveralRuns:
+    """Compare three or more runs on the samples scored in all: `mmscore compare`.
+
+    Args:
+        run_dirs: Their folders, the one that the others are compared against first.
+        metric: What to compare; the first run's primary metric by default.
+        force: Compare runs over unlike data all the same.
+
+    Raises:
+        DataError: A folder holds no run, or the runs are of unlike benchmarks or data.
+    """
+    from mmscore.report.several import several
+    from mmscore.store.run_folder import load
+
+    return several([load(Path(folder)) for folder in run_dirs], metric=metric, force=force)
+
+
+def compare_page(
+    run_dirs: Iterable[Place],
+    html: Place,
+    *,
+    metric: str | None = None,
+    force: bool = False,
+    image_side: int | None = None,
+) -> Path:
+    """Write a page with two or more runs side by side: `mmscore compare --html FILE`.
+
+    Args:
+        run_dirs: Their folders, the one that the others are compared against first.
+        html: The file to write.
+        metric: What to compare; the first run's primary metric by default.
+        force: Compare runs over unlike data all the same.
+        image_side: Pixels of the longer side of the page's images at most; 0 leaves them out.
+
+    Raises:
+        DataError: A folder holds no run, or the runs are of unlike benchmarks or data.
+        StorageError: The file cannot be written.
+    """
+    from mmscore.run.pages import write_comparison
+    from mmscore.store.run_folder import load
+
+    runs = [load(Path(folder)) for folder in run_dirs]
+    return write_comparison(runs, Path(html), metric=metric, force=force, image_side=image_side)
 
 
 def merge(

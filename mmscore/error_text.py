@@ -75,12 +75,29 @@ def text_of(value: object, where: str) -> str:
     return value
 
 
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is nearest, whatever its case, dashes or spaces; None where none is."""
+    names = {_folded(name): name for name in known}
+    near = difflib.get_close_matches(_folded(word), names, n=1, cutoff=0.5)
+    return names[near[0]] if near else None
+
+
+def _folded(word: str) -> str:
+    return word.casefold().replace("-", "_").replace(" ", "_")
+
+
 def nearest_hint(word: str, known: Iterable[str]) -> str:
     """The hint that names the nearest known word, else all of them."""
     names = list(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    near = nearest(word, names)
+    return f"did you mean `{near}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
+
+
+def several_hint(subset: str) -> str | None:
+    """What to type for several subsets that were given between commas; None for one."""
+    parts = [part.strip() for part in subset.split(",")]
     return (
-        f"did you mean `{near[0]}`?" if near else "known are " + ", ".join(f"`{n}`" for n in names)
+        "repeat the flag: " + " ".join(f"--subset {part}" for part in parts) if parts[1:] else None
     )
 
 

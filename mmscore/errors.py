@@ -45,6 +45,12 @@ class ConfigError(MmscoreError):
     """An option or a configuration field is unknown, contradictory or out of range."""
 
 
+class UsageError(MmscoreError):
+    """The command line cannot be read."""
+
+    exit_code = Exit.USAGE
+
+
 class DataError(MmscoreError, ValueError):
     """The user's data are missing, damaged or of another shape than announced."""
 

@@ -82,6 +82,13 @@ class Message:
     content: str | tuple[Text | Media, ...]
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        """Its text parts, joined by newlines."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content if isinstance(part, Text))
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -133,10 +140,13 @@ class Reply:
         finish_reason: The endpoint's word for why it stopped.
         usage: Tokens.
         seconds: From the first attempt's start to the end, waiting included.
-        first_token_seconds: From the last attempt's start to the first piece of text (streams).
+        answer_seconds: What the attempt took that answered; None where none did.
+        first_token_seconds: From that attempt's start to the first piece of text (streams).
         attempts: How many requests were sent.
         error: The sentence that says why there is no reply.
         http_status: The HTTP status of the last answer, where there was one.
+        hint: What to do about the error; it is shown, not kept.
+        hopeless: Whether no other request to the service can end better.
     """
 
     status: Status
@@ -145,10 +155,13 @@ class Reply:
     finish_reason: str | None = None
     usage: Usage = Usage()
     seconds: float = 0.0
+    answer_seconds: float | None = None
     first_token_seconds: float | None = None
     attempts: int = 0
     error: str | None = None
     http_status: int | None = None
+    hint: str | None = None
+    hopeless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,9 @@ ROOMS = (
 )
 """The rooms, highest first: a room imports only rooms below it."""
 
-GROUND = ["error_text", "disk", "types", "version", "errors", "constants"]
+GROUND = [
+    *("error_text", "disk", "types", "finish_reasons", "think", "version", "errors", "constants"),
+]
 """What every room may import; each of these imports only those behind it."""
 
 DOOR = ["__main__", "__init__", "api", "benchmark"]

@@ -43,3 +43,13 @@ def test_the_values_shown_come_out() -> None:
     assert len(claims) >= 3
     for code, value in claims:
         assert eval(code, names) == ast.literal_eval(value.strip())
+
+
+def test_the_chinese_readme_has_the_same_commands() -> None:
+    def of(name: str) -> list[str]:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        blocks = re.findall(r"^```(?:console|sh)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+        return sorted(line for line in lines if re.match(r"(\$ )?(mmscore|export|pip) ", line))
+
+    assert of("README.zh.md") == of("README.md")

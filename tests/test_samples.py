@@ -59,7 +59,7 @@ def test_the_readme_of_derived_tables_names_each_and_its_digest() -> None:
     folder = SAMPLES.parent / "derived"
     readme = (folder / "README.md").read_text(encoding="utf-8")
     named = dict(re.findall(r"^\| (\S+) \| [\d,]+ \| ([0-9a-f]{64}) \|$", readme, re.MULTILINE))
-    tables = [*folder.glob("*.bin"), *(ROOT / "rust" / "src").glob("*/tables.rs")]
+    tables = [*folder.glob("*.bin"), *(ROOT / "rust" / "src").rglob("tables.rs")]
     assert {(folder / name).resolve(): digest for name, digest in named.items()} == {
         table: hashlib.sha256(table.read_bytes()).hexdigest() for table in tables
     }

@@ -51,7 +51,7 @@ class Options:
     Attributes:
         subsets: The subsets asked for; empty means all.
         prompt_template: Replaces the benchmark's own template.
-        system: A system message put first.
+        system: The system message that comes first, instead of the benchmark's own.
         media_root: Where relative media paths start.
         allow_paths: Further folders whose media may be read.
         extra: Options only this benchmark knows, as `Benchmark.extra` names them.

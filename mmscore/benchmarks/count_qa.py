@@ -72,6 +72,7 @@ def _of_row(record: Row, row: int, image: Media, options: Options) -> Iterator[S
             "expected one for each"
         )
     facts = {name: record[name] for name in FACTS if name in record}
+    system = Message("system", SYSTEM_PROMPT if options.system is None else options.system)
     for number, (question, answer) in enumerate(zip(questions, answers, strict=True), 1):
         if not isinstance(question, str):
             raise DataError(
@@ -83,7 +84,7 @@ def _of_row(record: Row, row: int, image: Media, options: Options) -> Iterator[S
         yield Sample(
             id=f"{row}-{number}",
             subset=SUBSET,
-            messages=(Message("system", SYSTEM_PROMPT), Message("user", (image, Text(asked)))),
+            messages=(system, Message("user", (image, Text(asked)))),
             target=_target(record, number, answer),
             metadata=facts,
             unit=str(row),

@@ -5,7 +5,8 @@ one as `answer`; question and options may hold placeholders such as `<image 1>`.
 
 Policy, as EvalScope 1.14.1 has it: the step-by-step prompt, the choice read from the last
 `ANSWER:` marker with a label, else from the last capital letter; every filled media column is
-checked whether it is used or not. Beyond the reference, the option `multiple` asks for all right
+checked whether it is used or not; blank options, fewer than two, and an answer that is no label
+are asked and scored, and told. Beyond the reference, the option `multiple` asks for all right
 answers and compares sets, and `language` `zh` asks in Chinese.
 """
 
@@ -17,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
-from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
+from mmscore.benchmarks.own_data import Draft, joined, own_samples, reference_answers
 from mmscore.dataset.media.columns import MEDIA_COLUMNS, is_media_column
 from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import parts_of, resolve
@@ -38,6 +39,9 @@ from mmscore.types import Extracted, Message, Sample
 SPLIT = "val"
 
 LETTERS = choice_labels(26)
+
+ANSWERS = "answers"
+"""The fact that says how many answers a question has, where it is not one."""
 
 
 def understood(column: str) -> bool:
@@ -96,26 +100,38 @@ def draft(
     text = choice_prompt(template, _written(record["question"]), options)
     found = resolve([text], record, every=True, shown_kinds=frozenset())
     parts, _ = parts_of(found.texts[0], found.media, roots)
+    warnings = []
     multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
-    target, unscored = only_answer(answers)
-    if len(answers) > 1:
-        unscored = [f"{sentence} (--multiple compares sets)" for sentence in unscored]
+    target = joined(answers)
     doubts = _option_doubts(options)
     try:
         labels = right_labels(answers, options, multiple=multiple)
-        if multiple and labels:
-            target, unscored = "".join(labels), []
     except DataError as error:
         doubts.append(error)
+        labels = answers
+    if multiple and labels:
+        target = "".join(labels)
+    elif len(answers) != 1:
+        facts = {**facts, ANSWERS: len(answers)}
+        warnings.append(_unscored(answers))
     return Draft(
         (Message("user", parts),),
         target,
         tuple(options),
         facts,
         tuple(doubts),
-        tuple(unscored),
-        found.faults,
+        tuple(warnings),
+        media_faults=found.faults,
+    )
+
+
+def _unscored(answers: Sequence[str]) -> str:
+    """What to say of a question whose reply only a judge can score."""
+    if not answers:
+        return "no answer, so the rule does not score the reply"
+    return (
+        f"{len(answers)} answers, so the rule does not score the reply (--multiple compares sets)"
     )
 
 
@@ -260,8 +276,11 @@ def parse(reply: str, sample: Sample) -> Extracted:
 
 
 def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
-    """Accuracy: 1.0 where the labels are those of the right options, in either case of letters."""
-    if sample.target is None:
+    """Accuracy: 1.0 where the labels are those of the right options, in either case of letters.
+
+    Without exactly one answer there is none, and the sample is left out, as in the reference.
+    """
+    if sample.target is None or ANSWERS in sample.metadata:
         return {}
     return {"accuracy": float((answer or "").strip().lower() == sample.target.strip().lower())}
 

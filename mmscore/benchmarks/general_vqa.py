@@ -4,8 +4,10 @@ A record has `messages` in OpenAI's chat format, or plain texts with placeholder
 `<image 1>` and the columns that fill them, and an `answer`, which may be missing.
 
 Policy, as EvalScope 1.14.1 has it: the whole reply is scored, by BLEU-1..4 and ROUGE-1/2/L against
-the one answer; without exactly one answer a reply is kept but not scored. ROUGE-L recall is the
-primary metric: it rewards a reply that holds the answer, however long the reply.
+the answer, several answers being one text of a line each. ROUGE-L recall is the primary metric: it
+rewards a reply that holds the answer, however long the reply. Beyond it, a reply to a record whose
+answer is missing or blank is kept but not scored (there it counts as 0), and a record of a
+`question` without `messages` is asked its media, then its question (there, nothing).
 """
 
 from __future__ import annotations
@@ -16,19 +18,22 @@ from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.openai_messages import read_messages
-from mmscore.benchmarks.own_data import Draft, only_answer, own_samples, reference_answers
-from mmscore.dataset.media.columns import MEDIA_COLUMNS, is_media_column
+from mmscore.benchmarks.own_data import Draft, joined, own_samples, reference_answers
+from mmscore.dataset.media.columns import MEDIA_COLUMNS, columns_of, is_media_column
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import parts_of, resolve
+from mmscore.dataset.media.placeholders import PLACEHOLDER, parts_of, resolve
 from mmscore.dataset.rows import Cell, json_with_cells, missing_column
-from mmscore.error_text import what
+from mmscore.error_text import shown, what
 from mmscore.errors import ConfigError, DataError
 from mmscore.scoring.metrics import BLEU_KEYS, ROUGE_KEYS, bleu, rouge
 from mmscore.types import Extracted, Kind, Sample
 
 SPLIT = "test"
 
-LATE = MEDIA_COLUMNS | {"messages"}
+IMAGE_COLUMNS = ("image", "image_path")
+"""The columns whose image a record without `messages` shows, if it has none in `image_1`."""
+
+LATE = MEDIA_COLUMNS | {"messages", "image"}
 """The columns whose large cells stay in the data file until they are sent."""
 
 PRIMARY = "Rouge-L-R"
@@ -36,7 +41,8 @@ PRIMARY = "Rouge-L-R"
 
 def understood(column: str) -> bool:
     """Whether a column of this name means something here."""
-    return column in ("messages", "answer", "id") or is_media_column(column)
+    named = column in ("messages", "question", "answer", "id", *IMAGE_COLUMNS)
+    return named or is_media_column(column)
 
 
 def samples(files: Files, options: Options) -> Iterator[Sample]:
@@ -60,6 +66,9 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
     Raises:
         DataError: The record cannot be asked.
     """
+    read: tuple[str, ...] = ()
+    if "messages" not in record and isinstance(record.get("question"), str):
+        record, read = _as_message(record)
     messages = _messages(record)
     doubts: tuple[DataError, ...] = ()
     if "messages" not in record:
@@ -70,9 +79,39 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
         doubts = (DataError(f"`messages` is {found}, expected a list of messages"),)
         messages = []
     resolved, faults = _resolved(messages, record, roots)
-    target, unscored = only_answer(reference_answers(record.get("answer") or ""))
-    asked = read_messages(resolved, roots)
-    return Draft(asked, target, (), {}, doubts, tuple(unscored), faults)
+    target, odd = _target(record.get("answer"))
+    messages = read_messages(resolved, roots)
+    return Draft(messages, target, (), {}, doubts, tuple(odd), read, faults)
+
+
+def _target(answer: object) -> tuple[str | None, list[str]]:
+    """What replies are compared with, None where there is nothing, and what is odd about it."""
+    if answer is None or (isinstance(answer, str) and not answer.strip()):
+        return None, ["no answer, so the reply is not scored"]
+    if not answer:  # 0, false, [] and {} are the empty text there
+        return "", [f"`answer` is {shown(answer)}, which no reply equals"]
+    answers = reference_answers(answer)
+    return joined(answers), [] if answers else [
+        f"`answer` is {shown(answer)}, which no reply equals"
+    ]
+
+
+def _as_message(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """A record of a question as one with a message, and which of `IMAGE_COLUMNS` was read.
+
+    Where the question has no placeholder, its media stand before it.
+    """
+    read: tuple[str, ...] = ()
+    image = next((name for name in IMAGE_COLUMNS if record.get(name)), None)
+    if image is not None and not record.get("image_1") and not record.get("images"):
+        kind = "images" if isinstance(record[image], list) else "image_1"
+        record, read = {**record, kind: record[image]}, (image,)
+    text = record["question"]
+    if PLACEHOLDER.search(text) is None:
+        media = columns_of(record)
+        marks = [f"<{kind} {number}>" for kind in media for number in sorted(media[kind])]
+        text = "".join([*marks, text])
+    return {**record, "messages": [{"role": "user", "content": text}]}, read
 
 
 def _messages(record: Mapping[str, Any]) -> Any:

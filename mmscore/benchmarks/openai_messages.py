@@ -16,7 +16,7 @@ from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.rows import Cell
 from mmscore.error_text import shown, text_of, what
 from mmscore.errors import DataError
-from mmscore.model.replies import split_think
+from mmscore.think import split_think
 from mmscore.types import Kind, Media, Message, Text
 
 DETAILS = ("auto", "low", "high")

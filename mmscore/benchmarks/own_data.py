@@ -1,9 +1,9 @@
 """The user's own sets: which file is which subset, and their records as samples.
 
 A record that cannot be asked becomes a sample with a `problem`, so that counts and ids stay what
-they are, all problems can be listed before the first request, and the rest can be run. With the
-option `strict` the first one ends the set, as it does in EvalScope 1.14.1, and what that only
-tolerates is tolerated.
+they are, all problems can be listed before the first request, and the rest can be run. What is odd
+but asked by EvalScope 1.14.1 is asked and told. With the option `strict` the first record that
+cannot be asked ends the set, as it does there, and so does the first odd one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mmscore.benchmarks.base import Files, Options
 from mmscore.dataset.media.columns import is_media_column
 from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.rows import READERS, Row, read
-from mmscore.error_text import shown, text_of, what
+from mmscore.error_text import several_hint, shown, text_of, what
 from mmscore.errors import ConfigError, DataError
 from mmscore.model.request import media_of
 from mmscore.types import Message, Sample
@@ -37,8 +37,10 @@ class Draft(NamedTuple):
         target: The reference answer; None is asked but not scored.
         choices: Option texts.
         metadata: Facts kept with the prediction.
-        doubts: Why the record is better not asked though the reference asks it.
+        doubts: Why the record is better not asked though the reference asks it; told, and refused
+            with `strict` or where there is no message to send.
         warnings: What is odd but harmless.
+        read: Columns that were read as media though media have other names.
         media_faults: What of the record's media will not be seen.
     """
 
@@ -48,6 +50,7 @@ class Draft(NamedTuple):
     metadata: Mapping[str, Any] = {}
     doubts: tuple[DataError, ...] = ()
     warnings: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
     media_faults: tuple[str, ...] = ()
 
 
@@ -80,20 +83,21 @@ def own_samples(
             facts = _named(record) if "id" in record else {}
             try:
                 drafted = draft(record, roots)
-                if drafted.doubts and not strict:
+                if drafted.doubts and (strict or not drafted.messages):
                     raise drafted.doubts[0]
             except DataError as error:
                 message = f"{record.place}: {error.message}"
                 if strict:
                     raise DataError(message, hint=error.hint) from error
-                problem = f"{message} ({error.hint})" if error.hint else message
+                problem = f"{record.place}: {_told(error)}"
                 yield Sample(name, subset, (), None, metadata=facts, problem=problem)
                 continue
-            warnings, faults = drafted.warnings, drafted.media_faults
+            warnings = (*map(_told, drafted.doubts), *drafted.warnings)
+            faults = drafted.media_faults
             if not media_of(drafted.messages):
-                faults = (*faults, *_unread_media(record))
+                faults = (*faults, *_unread_media(record, drafted.read))
             elif number == 1:
-                warnings = (*warnings, *_unread_media(record))
+                warnings = (*warnings, *_unread_media(record, drafted.read))
             yield Sample(
                 name,
                 subset,
@@ -111,10 +115,14 @@ def _placed(record: Row, sentences: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{record.place}: {one}" for one in sentences) if sentences else ()
 
 
-def _unread_media(record: Mapping[str, Any]) -> Iterator[str]:
+def _told(error: DataError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message
+
+
+def _unread_media(record: Mapping[str, Any], read_too: Container[str]) -> Iterator[str]:
     """What to say of columns that look like media and have another name than media have."""
     for column, value in record.items():
-        kind = _meant(column) if value else None
+        kind = _meant(column) if value and column not in read_too else None
         if kind is not None:
             yield (
                 f"column {shown(column)} is not read: {kind}s stand in `{kind}_1`, `{kind}_2` ... "
@@ -209,6 +217,7 @@ def _no_file(files: Files, subset: str, split: str) -> DataError:
     tried = ", ".join(f"`{name}`" for name in _candidates(subset, split))
     near = difflib.get_close_matches(subset, [PurePosixPath(name).stem for name in names], n=1)
     hint = f"did you mean --subset {near[0]}?" if near else "a file's path as --data always works"
+    hint = several_hint(subset) or hint
     return DataError(
         f"no file of subset `{subset}` in {files.name}, tried {tried}, "
         f"found {listed or 'no data file'}",
@@ -222,7 +231,8 @@ def _no_file(files: Files, subset: str, split: str) -> DataError:
 def reference_answers(value: object, where: str = "`answer`") -> list[str]:
     """The accepted answers of a record: those of a string or a list of strings.
 
-    They are stripped, each is named once, empty ones are left out.
+    They are stripped, each is named once, empty ones are left out. The text they make is each on a
+    line of its own, as EvalScope 1.14.1 joins them (`joined`).
 
     Raises:
         DataError: It is neither.
@@ -241,9 +251,6 @@ def reference_answers(value: object, where: str = "`answer`") -> list[str]:
     return list(dict.fromkeys(item.strip() for item in values if item.strip()))
 
 
-def only_answer(answers: list[str]) -> tuple[str | None, list[str]]:
-    """The answer replies are scored against, and a warning where there is not exactly one."""
-    if len(answers) == 1:
-        return answers[0], []
-    number = "no answer" if not answers else f"{len(answers)} answers"
-    return None, [f"{number}, so the reply is not scored"]
+def joined(answers: list[str]) -> str:
+    """The one text that several answers make; a judge, and a rule that takes any text, gets it."""
+    return "\n".join(answers)

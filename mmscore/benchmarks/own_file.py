@@ -160,7 +160,7 @@ class _Task:
         answer, choices = row.get("answer"), row.get("choices") or ()
         target = None if answer is None or answer == "" else str(answer)
         try:
-            messages = self._messages(row, self._roots(row, files, options))
+            messages = self._messages(row, self._roots(row, files, options), options.system)
         except DataError as error:
             problem = f"{place}: {error.message}"
             return Sample(name, subset, (), None, metadata=facts, problem=problem)
@@ -171,12 +171,15 @@ class _Task:
         beside = row.path.parent if isinstance(row, Row) else getattr(files, "root", Path())
         return options.roots(files, beside / self.path.name, self.path.parent)
 
-    def _messages(self, row: Mapping[str, Any], roots: Roots) -> tuple[Message, ...]:
+    def _messages(
+        self, row: Mapping[str, Any], roots: Roots, given: str | None
+    ) -> tuple[Message, ...]:
         try:
             asked = self.own.prompt(row)
         except RAISED as error:
             raise DataError(self._sentence("prompt", error)) from error
-        system = () if self.own.system is None else (Message("system", self.own.system),)
+        said = self.own.system if given is None else given
+        system = () if said is None else (Message("system", said),)
         if isinstance(asked, str | own.Medium):
             asked = [asked]
         if not isinstance(asked, Sequence) or not asked:

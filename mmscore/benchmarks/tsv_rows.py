@@ -193,7 +193,7 @@ def _rows(path: Path, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
         if columns is None:
             yield row
         elif "image" in row:
-            yield Row({name: row[name] for name in columns if name in row}, path, row.number)
+            yield Row.at({name: row[name] for name in columns if name in row}, path, row.number)
         else:
             return  # no row of this table has an image in it
 

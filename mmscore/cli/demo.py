@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -181,8 +181,8 @@ def run_demo(out: Path | None, events: Events) -> Result:
     """Draw the data, answer them, score and report: what the run came to.
 
     Args:
-        out: Where data and run are kept; None keeps the run alone, in a new folder below `outputs`
-            or, where nothing can be written there, below the temporary folder.
+        out: Where data and run are kept; None keeps both in a new folder below `outputs` or, where
+            nothing can be written there, below the temporary folder. Its page shows the data.
         events: Who wants to hear of progress.
 
     Raises:
@@ -191,10 +191,9 @@ def run_demo(out: Path | None, events: Events) -> Result:
     """
     from mmscore.run.task import run_task
 
-    with ExitStack() as open_things:
-        endpoint = open_things.enter_context(Endpoint())
-        run = _new_run_folder() if out is None else out / "run"
-        data = _spare_folder(open_things, run) if out is None else out / "data"
+    run = _new_run_folder() if out is None else out / "run"
+    data = run / "data" if out is None else out / "data"
+    with Endpoint() as endpoint:
         draw(data)
         (result,) = run_task(demo_task(data, endpoint.url, run), events).values()
     return result
@@ -215,17 +214,6 @@ def _new_run_folder() -> Path:
             f"neither `{Path.cwd()}` nor a temporary folder can be written",
             hint="name a folder that can: mmscore demo --out DIR",
         ) from None
-
-
-def _spare_folder(open_things: ExitStack, run: Path) -> Path:
-    """A folder for the drawn data that goes away; where there is none, one in the run's own."""
-    import tempfile
-
-    try:
-        made = tempfile.TemporaryDirectory(prefix="mmscore-demo-")
-    except OSError:
-        return run / "data"
-    return Path(open_things.enter_context(made))
 
 
 class Endpoint:

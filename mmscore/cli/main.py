@@ -12,10 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmscore.cli import data_commands, process
+from mmscore.cli import data_commands, pages, process
+from mmscore.cli.hints import fitting
+from mmscore.cli.keys import without_keys
 from mmscore.cli.options import parse, parser
 from mmscore.cli.task_values import filter_values, judge_values, task_values
-from mmscore.errors import ConfigError, Exit, MmscoreError
+from mmscore.errors import ConfigError, Exit, MmscoreError, UsageError
 
 if TYPE_CHECKING:
     from mmscore.config.task import TaskConfig
@@ -45,32 +47,42 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _guarded(argv: Sequence[str], out: process.Sturdy) -> int:
     """Run the command; all that can end it becomes a sentence and an exit code."""
     debug = "--debug" in argv
+    command = next((word for word in argv if not word.startswith("-")), "")
+
+    def told(words: str, *, read: bool = True) -> str:
+        return without_keys(fitting(words, command) if read else words, argv, os.environ)
+
     try:
         return _dispatch(argv)
-    except SystemExit as error:  # argparse: help is 0, a usage error is 2
-        code = error.code if isinstance(error.code, int) else Exit.USAGE
-        return _told(argv, out, "wrong usage, see standard error", code) if code else code
+    except SystemExit as error:  # --help
+        return error.code if isinstance(error.code, int) else Exit.USAGE
     except KeyboardInterrupt as error:
         if debug:
             raise
         _say("stopped")
-        for note in getattr(error, "__notes__", ()):
-            _say(f"{note}; go on with --resume")
-        return _told(argv, out, "stopped", Exit.INTERRUPTED, error=error)
+        notes = getattr(error, "__notes__", [])
+        for note in notes:
+            _say(f"{note}; {told('go on with --resume')}")
+        return _told(argv, out, "stopped", Exit.INTERRUPTED, notes=notes)
     except MmscoreError as error:
         if debug:
             raise
-        _say(f"error: {error.message}")
-        for note in getattr(error, "__notes__", ()):  # the hint is the first
+        message = without_keys(error.message, argv, os.environ)
+        _say(f"error: {message}")
+        read = not isinstance(error, UsageError)  # whose hints are the command's own
+        notes = getattr(error, "__notes__", [])  # the hint is the first
+        notes = [told(note, read=read) for note in notes]
+        for note in notes:
             print(note, file=sys.stderr)
-        return _told(argv, out, error.message, error.exit_code, hint=error.hint, error=error)
+        hint = error.hint and told(error.hint, read=read)
+        return _told(argv, out, message, error.exit_code, hint=hint, notes=notes)
     except Exception as error:
         if debug:
             raise
-        words = process.without_keys(f"{type(error).__name__}: {error}", argv)
+        words = without_keys(f"{type(error).__name__}: {error}", argv, os.environ)
         _say(f"error: {words}")
         print("hint: this is a fault of mmscore; --debug shows where it is", file=sys.stderr)
-        return _told(argv, out, words, Exit.DATA, error=error)
+        return _told(argv, out, words, Exit.DATA)
 
 
 def _told(
@@ -80,12 +92,12 @@ def _told(
     code: int,
     *,
     hint: str | None = None,
-    error: BaseException | None = None,
+    notes: Sequence[str] = (),
 ) -> int:
     """The exit code; under --json an error is JSON too, so that a reader always gets some."""
     if "--json" in argv and not out.written:
-        notes = [note for note in getattr(error, "__notes__", ()) if note != f"hint: {hint}"]
-        words = {"message": message, "hint": hint, "notes": notes, "exit_code": int(code)}
+        others = [note for note in notes if note != f"hint: {hint}"]
+        words = {"message": message, "hint": hint, "notes": others, "exit_code": int(code)}
         print(json.dumps({"error": words}, ensure_ascii=False, indent=2))
     return code
 
@@ -139,13 +151,14 @@ def _eval(arguments: argparse.Namespace) -> int:
 def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
     from mmscore.cli.progress import events_of
     from mmscore.model import endpoint
-    from mmscore.plan.plan import plans
+    from mmscore.plan.plan import check_names, plans
     from mmscore.run.services import each_service
     from mmscore.run.task import ask
 
     every = each_service(task)
     if task.dry_run:
         return _dry_run(every[0], as_json=arguments.json)
+    check_names(task)
     for one in every:
         endpoint.service(one)  # no endpoint or model is told before the data are read
     process.give_large_buffers_back()
@@ -155,7 +168,7 @@ def _perform(task: TaskConfig, arguments: argparse.Namespace) -> int:
         found = [plan for one in every for plan in plans(one, events)]
     for plan in found:
         with process.own_code(sys.stderr):
-            results.append(ask(plan, events))
+            results.append(pages.with_page(ask(plan, events), arguments))
         if not arguments.json:
             _show(results[-1], arguments)
     if arguments.json and len(results) > 1:
@@ -221,6 +234,8 @@ def _show(result: Result, arguments: argparse.Namespace) -> None:
 
         print(render(result.report, style_of(sys.stdout, os.environ)))
         print(f"\nrun folder: {result.folder}", file=sys.stderr)
+        if result.files:
+            print(pages.last_line(result), file=sys.stderr)
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -266,31 +281,27 @@ def _score_elsewhere(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from mmscore.report.result import reported
-    from mmscore.run.thumbnails import thumbnails
-
-    result = reported(
-        Path(arguments.run_dir),
-        ("json", "csv", "html"),
-        thumbnails,
-        out=Path(arguments.out) if arguments.out else None,
-        must_write=False,
-        notice=_say,
-    )
+    result = pages.reported(Path(arguments.run_dir), arguments, _say)
     _show(result, arguments)
+    if arguments.open and result.files:
+        _open(result.files[-1])
     return result.exit_code
 
 
+def _open(page: Path) -> None:
+    if not pages.show(page, os.environ):
+        _say(f"no browser can be shown here; the page is {page}")
+
+
 def _compare(arguments: argparse.Namespace) -> int:
-    from mmscore.report import compare, load
     from mmscore.report.boxes import style_of
 
-    first, second = (load(Path(name), hold=False) for name in (arguments.run_a, arguments.run_b))
-    compared = compare.compare(first, second, metric=arguments.metric, force=arguments.force)
-    if arguments.json:
-        print(compare.to_json(compared), end="")
-    else:
-        print(compare.to_text(compared, style_of(sys.stdout, os.environ)))
+    text, page = pages.compared(arguments, style_of(sys.stdout, os.environ))
+    print(text, end="")
+    if page:
+        _say(pages.files_line([page]))
+    if page and arguments.open:
+        _open(page)
     return Exit.COMPLETE
 
 

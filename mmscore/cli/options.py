@@ -8,16 +8,15 @@ from typing import Any
 
 from mmscore.cli.option_words import words_of
 from mmscore.cli.task_values import destination, form_of
+from mmscore.cli.usage import PROGRAM, Parser, unknown_command, unknown_words
 from mmscore.config import options
 from mmscore.config.kinds import Kind
 from mmscore.config.option import Option
 
-PROGRAM = "mmscore"
-
 
 def parser(*, every: bool = False) -> argparse.ArgumentParser:
     """The whole tree; with `every`, its help shows the options that are seldom needed too."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog=PROGRAM,
         description="Evaluate vision-language models behind any OpenAI-compatible endpoint.",
         epilog="try it with no model and no network: mmscore demo",
@@ -153,12 +152,13 @@ COMMANDS: dict[str, tuple[str, str, str, Sequence[Mapping[str, Any]]]] = {
         [],
     ),
     "compare": (
-        "pair two runs sample by sample: what was gained and lost, and how sure that is",
-        "RUN_A RUN_B [options]",
+        "pair runs sample by sample: what was gained and lost, and how sure that is",
+        "RUN_A RUN_B [RUN...] [options]",
         "mmscore compare outputs/20260101_120000-slake outputs/20260102_120000-slake",
         [
             _one("run_a", "RUN_A", "the run that is compared against"),
             _one("run_b", "RUN_B", "the run whose gains and losses are told"),
+            _one("more_runs", "RUN", "more runs, each compared with each", nargs="*"),
         ],
     ),
     "merge": (
@@ -197,8 +197,20 @@ COMMANDS: dict[str, tuple[str, str, str, Sequence[Mapping[str, Any]]]] = {
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments, read; exits with 2 on a usage error, as argparse does."""
-    return parser(every="--help-all" in argv).parse_args(argv)
+    """The arguments, read.
+
+    Raises:
+        UsageError: They cannot be read; no value that may be a key is in it.
+    """
+    if argv and not argv[0].startswith("-") and argv[0] not in COMMANDS:
+        raise unknown_command(argv[0], list(COMMANDS))
+    arguments, left = parser(every="--help-all" in argv).parse_known_args(argv)
+    names = getattr(arguments, "benchmarks", None)
+    if left and names and not any(word.startswith("-") for word in left):
+        names += left  # benchmarks on both sides of a flag
+    elif left:
+        raise unknown_words(argv, arguments.command or "", left)
+    return arguments
 
 
 __all__ = ["COMMANDS", "PROGRAM", "parse", "parser"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TextIO
+
+from mmscore.cli.keys import masked
 
 
 class Sturdy(io.TextIOBase):
@@ -87,41 +87,23 @@ def speak_utf8(out: TextIO | None, err: TextIO | None, *, as_json: bool) -> None
         out.reconfigure(encoding="utf-8", errors="replace")
 
 
-def keys_in(argv: Sequence[str]) -> list[str]:
-    """The API keys among the arguments of a command."""
-    joined = (word.partition("=") for word in argv)
-    given = [*pairwise(argv), *((flag, value) for flag, _, value in joined)]
-    keys = [value for flag, value in given if flag in ("--api-key", "--judge-api-key")]
-    for flag, value in given:
-        if flag in ("--judge", "--judge-model-args"):
-            keys += re.findall(r'"api_key"\s*:\s*"([^"]*)"', value)
-    return [key for key in keys if key]
-
-
 def hide_keys(argv: Sequence[str]) -> None:
     """Blank keys given as arguments where other users' `ps` would show it (Linux)."""
-    keys = keys_in(argv)
-    if not keys:
+    shown = masked(argv)
+    if shown == list(argv):
         return
     with contextlib.suppress(OSError, ValueError, IndexError):
         fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
         with Path("/proc/self/mem").open("r+b", buffering=0) as memory:
             memory.seek(start)
-            title = memory.read(end - start)
-            for key in keys:
-                title = title.replace(key.encode(), b"*" * len(key.encode()))
+            words = memory.read(end - start).split(b"\0")
+            # Ours are the last ones, with an empty one behind the NUL that ends them.
+            before = words[: -len(shown) - 1]
+            if words[-len(shown) - 1 : -1] != [os.fsencode(word) for word in argv]:
+                return
             memory.seek(start)
-            memory.write(title)
-
-
-def without_keys(text: str, argv: Sequence[str]) -> str:
-    """The text with no key of the arguments or the environment in it."""
-    names = ("MMSCORE_API_KEY", "OPENAI_API_KEY", "MMSCORE_JUDGE_API_KEY")
-    for key in (*keys_in(argv), *(os.environ.get(name, "").strip() for name in names)):
-        if len(key) >= 4:
-            text = text.replace(key, "***")
-    return text
+            memory.write(b"\0".join([*before, *map(os.fsencode, shown), b""]))
 
 
 def give_large_buffers_back() -> None:

@@ -43,6 +43,7 @@ def task_values(
             values = _with_eval_config(values)
         elif values.get("eval_backend") != EvalBackend.VLM_EVAL_KIT:
             values.setdefault("eval_type", EvalType.OPENAI_API)
+            values = _with_default_subsets(values)
     return {**_said_by(environment, arguments.command, values), **values}
 
 
@@ -168,6 +169,21 @@ def _said_by(
                 raise ConfigError(f"the variable `{variable}`: {error}") from None
             found[name] = row.kind.check(value, f"the variable `{variable}`")
     return found
+
+
+OWN_SETS = ("general_vqa", "general_vmcq")
+"""The benchmarks of EvalScope that take a data file alone."""
+
+
+def _with_default_subsets(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields with the subset that a data file alone is to EvalScope, `default`, said."""
+    args = _mapping(values.get("dataset_args"), "dataset_args")
+    for name in OWN_SETS:
+        held = args.get(name)
+        place = held.get("local_path") if isinstance(held, Mapping) else None
+        if held and isinstance(place, str) and Path(place).is_file():
+            args[name] = {"subset_list": ["default"], **held}
+    return {**values, "dataset_args": args} if args else values
 
 
 def _with_eval_config(values: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from mmscore.config.options import EVAL_TYPES
 from mmscore.config.refused import STRATEGIES
-from mmscore.error_text import nearest_hint, shown, what
+from mmscore.error_text import listed, nearest_hint, shown, what
 from mmscore.errors import ConfigError
 
 Strategy = Literal["auto", "rule", "llm", "llm_recall"]
@@ -32,6 +32,7 @@ class JudgeModel:
         api_url: Its endpoint.
         api_key: Sent as a bearer token; `$NAME` takes it from the environment. Never written.
         generation_config: Goes into the request body; replaces the default as a whole.
+        eval_type: What kind of service it is; None is `openai_api`.
     """
 
     model_id: str
@@ -39,6 +40,7 @@ class JudgeModel:
     api_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     generation_config: Mapping[str, Any] = field(default_factory=dict)
+    eval_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +186,8 @@ def _model(value: object, place: str) -> JudgeModel:
         raise ConfigError(f"`{place}` has no `model_id`", hint="the name the endpoint knows it by")
     if entry.get("eval_type") not in (None, *EVAL_TYPES):
         raise ConfigError(
-            f"`{place}.eval_type` is {shown(entry['eval_type'])}, but judges are asked over an "
-            "OpenAI-compatible endpoint only (`openai_api`)"
+            f"`{place}.eval_type` is {shown(entry['eval_type'])}, expected one of "
+            f"{listed(EVAL_TYPES)}"
         )
     if entry.get("model_args"):
         raise ConfigError(
@@ -207,6 +209,7 @@ def _model(value: object, place: str) -> JudgeModel:
         api_url=_text(entry, place, "api_url"),
         api_key=_text(entry, place, "api_key"),
         generation_config=dict(generation),
+        eval_type=entry.get("eval_type"),
     )
 
 

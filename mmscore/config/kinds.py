@@ -76,6 +76,8 @@ def _path(value: Any, place: str) -> str:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(path, str):
         raise ConfigError(f"{place} is {what(path)}, expected a path")
+    if not path:
+        raise ConfigError(f"{place} is empty, expected a path")
     if "\0" in path:
         raise ConfigError(f"{place} holds a NUL, which no path can")
     return path
@@ -95,11 +97,13 @@ def count(least: int, most: int = 10**12) -> Kind:
     return Kind(check, "N", parse=int)
 
 
-def _positive(most: float, words: str) -> Check:
+def _positive(most: float, words: str, *, nought: bool = False) -> Check:
+    bound = "from" if nought else "above"
+
     def check(value: Any, place: str) -> float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 < value <= most:
-            raise ConfigError(f"{place} is {shown(value)}, expected {words} above 0")
+        if not number or not 0 <= value <= most or (value == 0 and not nought):
+            raise ConfigError(f"{place} is {shown(value)}, expected {words} {bound} 0")
         return value  # type: ignore[no-any-return]  # a number
 
     return check
@@ -277,6 +281,7 @@ TEXT = Kind(_text)
 PATH = Kind(_path, "PATH")
 SWITCH = Kind(of_type(bool, "true or false"), form="switch")
 ONOFF = replace(SWITCH, form="onoff")
+PATIENCE = Kind(_positive(LONGEST_TIMEOUT, "seconds", nought=True), "S", parse=float)
 SECONDS = Kind(_positive(LONGEST_TIMEOUT, "seconds"), "S", parse=float)
 AMOUNT = Kind(_positive(1e15, "a number"), "N", parse=float)
 LIMIT = Kind(check_limit, "N|SHARE", parse=_limit_of)

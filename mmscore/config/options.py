@@ -27,6 +27,7 @@ from mmscore.config.kinds import (
     ONOFF,
     PAIRS,
     PATH,
+    PATIENCE,
     SAMPLE,
     SECONDS,
     SERVICES,
@@ -48,9 +49,11 @@ from mmscore.config.variables import VARIABLES
 DEFAULT_CONCURRENCY = 8
 DEFAULT_TIMEOUT = 300.0
 DEFAULT_RETRIES = 5
+DEFAULT_WAIT_READY = 120.0
 
 PROGRESS_FORMS = ("auto", "bar", "lines", "json", "none")
-EVAL_TYPES = ("openai_api", "server", "service")
+EVAL_TYPES = ("openai_api", "openai_responses_api", "anthropic_api", "server", "service")
+PROVIDERS = ("openai", "responses", "anthropic")
 BACKENDS = ("Native", "VLMEvalKit")
 HUBS = ("modelscope", "huggingface", "local")
 
@@ -80,8 +83,11 @@ ENDPOINT = (
            stored=False, secret=True,
            more="sent as a bearer token; `$NAME` takes it from the environment; never written"),
     Option("eval_type", choice(*EVAL_TYPES, metavar="TYPE", hint=_ASKED),
-           "openai_api, as all models are asked",
-           evalscope="eval_type"),
+           ", ".join(EVAL_TYPES[:3]), evalscope="eval_type"),
+    Option("provider", choice(*PROVIDERS, metavar="NAME"), ", ".join(PROVIDERS), "--provider", RUN,
+           common=False,
+           more="the interface that is spoken: `openai` (chat completions, which nearly all "
+           "servers have), `responses` (OpenAI's Responses API), `anthropic` (its Messages API)"),
     Option("model_id", TEXT, "the model's name in reports, where it is another",
            evalscope="model_id", metavar="NAME", effect="score", common=False),
 )  # fmt: skip
@@ -124,7 +130,8 @@ DATA_SETS = (
            more="smallest image side in pixels", common=False),
     Option("max_pixels", count(1), "shrink larger images", "--max-pixels", DATA,
            more="most pixels of an image", common=False),
-    Option("skip_bad_media", SWITCH, "run what is left", "--skip-bad-media", DATA, default=False,
+    Option("skip_bad_media", SWITCH, "run what is left", "--skip-bad-media", DATA + " eval",
+           default=False,
            more="run what is left when media are missing"),
     Option("inline_urls", SWITCH, "fetch media at URLs, send bytes", "--inline-urls", DATA,
            default=False,
@@ -181,6 +188,9 @@ ASKING = (
            evalscope="timeout", effect="way", more="seconds until one request must be answered"),
     Option("retries", count(0, 10_000), f"new attempts a sample ({DEFAULT_RETRIES})", "--retries",
            RUN, effect="way", more="new attempts after a failed one"),
+    Option("wait_ready", PATIENCE, f"seconds a loading endpoint may take ({DEFAULT_WAIT_READY:g})",
+           "--wait-ready", RUN, effect="way", common=False,
+           more="seconds for which an endpoint that has never answered may say that it is loading"),
     Option("think", choice("strict", "reference", metavar="RULE"),
            "how <think> is split off: strict, reference", "--think", RUN + " score eval",
            default="strict", common=False),
@@ -279,6 +289,14 @@ OUTPUT = (
     Option("", TEXT, "the benchmark's first one by default", "--metric", "compare",
            metavar="NAME"),
     Option("", SWITCH, "also over unlike data, by id", "--force", "compare"),
+    Option("", PATH, "where the page is written (RUN_DIR/report.html)", "--html", "report",
+           metavar="FILE"),
+    Option("", PATH, "write a page with the runs side by side", "--html", "compare",
+           metavar="FILE"),
+    Option("", SWITCH, "write report.html too, with the images", "--html", "run"),
+    Option("", SWITCH, "show the page in a browser", "--open", "report compare"),
+    Option("", count(0, 8192), "longer side of the page's images (768); 0: none", "--image-side",
+           "report compare run", metavar="PX", common=False),
     Option("", SWITCH, "JSON instead of text on stdout", "--json", ALL),
     Option("", choice(*PROGRESS_FORMS, metavar="FORM"),
            "how progress is told: " + ", ".join(PROGRESS_FORMS), "--progress", TELLS,

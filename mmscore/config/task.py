@@ -60,6 +60,7 @@ class TaskConfig(metaclass=_Named):
     repeats: int = 1
     timeout: float | None = None
     retries: int | None = None
+    wait_ready: float | None = None
     stream: bool | None = None
     work_dir: str = "outputs"
     out: str | None = None
@@ -84,6 +85,7 @@ class TaskConfig(metaclass=_Named):
     cache_replies: str | None = None
     model_id: str | None = None
     eval_type: str | None = None
+    provider: str | None = None
     eval_backend: str | None = None
     eval_config: dict[str, Any] | str | None = field(default=None, repr=False)
     dataset_dir: str | None = None

@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmscore.config.evalscope import sent_options
+from mmscore.config.options import DEFAULT_WAIT_READY
 from mmscore.config.task import DEFAULT_RETRIES, DEFAULT_TIMEOUT, TaskConfig, resolve_secret
 from mmscore.dataset.hub.cache import Cache
 from mmscore.dataset.hub.linked_images import Links
 from mmscore.dataset.media.image import ImageLimits
 from mmscore.errors import ConfigError
 from mmscore.model.attachments import MediaEncoder
-from mmscore.model.client import Service, completions_url, request_options
+from mmscore.model.client import Service
+from mmscore.model.providers import Provider, provider_of
+from mmscore.model.request import RequestMaker
 from mmscore.web.session import Web
 
 
@@ -23,22 +26,40 @@ def service(task: TaskConfig) -> Service:
     Raises:
         ConfigError: No model or no endpoint is given.
     """
-    url = task.api_url or os.environ.get("MMSCORE_API_URL") or os.environ.get("OPENAI_BASE_URL")
+    url = _url(task)
     if not url:
         raise ConfigError("no endpoint given", hint="give --api-url or set MMSCORE_API_URL")
     if not task.model:
         raise ConfigError("no model given", hint="give the name the endpoint knows with --model")
-    key = task.api_key or os.environ.get("MMSCORE_API_KEY") or os.environ.get("OPENAI_API_KEY")
     options = task.generation_config
+    provider = provider_for(task)
+    names = ("MMSCORE_API_KEY", *provider.key_variables)
+    key = task.api_key or next((os.environ[n] for n in names if os.environ.get(n)), None)
     return Service(
-        url=completions_url(url),
+        url=provider.url(url),
         model=task.model,
         api_key=resolve_secret(key),
         stream=streams(task),
         timeout=float(task.timeout or options.get("timeout") or DEFAULT_TIMEOUT),
         retries=task.retries if task.retries is not None else _retries(options),
         think="reference" if task.think == "reference" else "strict",
+        provider=provider,
+        wait_ready=DEFAULT_WAIT_READY if task.wait_ready is None else float(task.wait_ready),
     )
+
+
+def _url(task: TaskConfig) -> str | None:
+    return task.api_url or os.environ.get("MMSCORE_API_URL") or os.environ.get("OPENAI_BASE_URL")
+
+
+def provider_for(task: TaskConfig) -> Provider:
+    """What kind of service a task asks; needs no endpoint."""
+    return provider_of(task.provider or task.eval_type, _url(task) or "")
+
+
+def requests_of(task: TaskConfig, media: MediaEncoder) -> RequestMaker:
+    """What makes a task's requests; needs no endpoint."""
+    return RequestMaker(task.model or "", body_options(task), media.attach, provider_for(task))
 
 
 def streams(task: TaskConfig) -> bool:
@@ -56,7 +77,7 @@ def _retries(options: Mapping[str, Any]) -> int:
 def body_options(task: TaskConfig) -> dict[str, Any]:
     """The generation options as they go into the request body."""
     options = sent_options(task.generation_config, task.eval_type)
-    return request_options(options, stream=streams(task))
+    return provider_for(task).options(options, streams(task))
 
 
 def limits(task: TaskConfig) -> ImageLimits:
@@ -86,8 +107,7 @@ def media_encoder(
     links = Links(Cache(notice=notice), web, data_host=data_host)
     return MediaEncoder(
         limits(task),
-        # DashScope takes sounds as data URIs only; the reference tells it by its address too.
-        audio_as_uri="dashscope" in (task.api_url or "").lower(),
+        audio_as_uri=provider_for(task).sounds_as_uri,
         links=links,
         inline=task.inline_urls,
         notice=notice,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from string import Formatter
 from typing import Literal
 
 Language = Literal["en", "zh"]
@@ -98,16 +99,36 @@ CHOICE_TEMPLATES: Mapping[str, str] = {
 
 
 def fill(template: str, /, **values: str) -> str:
-    """The template with each `{name}` of `values` replaced, in one pass.
+    """The template filled by `str.format`, as the reference fills it: `{{` is a brace of the text.
 
-    Every other brace passes through unchanged, and so does whatever a value holds: a question
-    that says `{choices}` stays as it is, and a template may show a JSON example.
+    Whatever a value holds stays as it is, a question that says `{choices}` too. A template that
+    `str.format` refuses (the reference ends there) has each `{name}` of `values` replaced and every
+    other brace left alone, so it may show a JSON example.
     """
-    if not values:
-        return template
-    pieces = list(_cut(template, tuple(values)))
+    names = tuple(values)
+    if _is_format(template, names):
+        return template.format(**values)
+    pieces = list(_cut(template, names))
     pieces[1::2] = [values[name] for name in pieces[1::2]]
     return "".join(pieces)
+
+
+def shows(template: str, name: str) -> bool:
+    """Whether a template, once it is filled, shows what `name` stands for."""
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(template) if field is not None]
+    except ValueError:
+        return f"{{{name}}}" in template
+    return any(re.split(r"[.\[]", field)[0] == name for field in fields)
+
+
+@lru_cache(maxsize=64)
+def _is_format(template: str, names: tuple[str, ...]) -> bool:
+    try:
+        template.format(**dict.fromkeys(names, "x"))
+    except (LookupError, ValueError, AttributeError, TypeError):
+        return False
+    return True
 
 
 @lru_cache(maxsize=64)

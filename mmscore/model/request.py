@@ -1,37 +1,20 @@
-"""The body of a chat completion request, with its media spliced in as bytes.
+"""The request that asks one question: its body, and the hash that it is known by.
 
-An image of some hundred kilobytes would pass through `json.dumps` character by character. So the
-body is dumped once with a short mark where each medium goes, and the marks are replaced by the
-encoded bytes; the same body with digests in the marks' places is what the request's hash is over.
+What the body looks like is the provider's; media are spliced in as bytes, and the same body with
+digests in their places is what the hash is over.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmscore.store.records import SentMedium
-from mmscore.types import Media, Message, Text
-
-_MARK = "\ue000mmscore:{}\ue001"
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A medium ready to be sent.
-
-    Attributes:
-        payload: The data URI, raw base64 or URL, in JSON-safe ASCII.
-        digest: SHA-256 of the bytes that were encoded, or of the URL.
-        sent: What the run keeps of it: place, digest, bytes, MIME type, changes.
-    """
-
-    payload: bytes
-    digest: str
-    sent: SentMedium
+from mmscore.model.media_slots import Attachment, MediaSlots
+from mmscore.model.providers import OPENAI, Provider
+from mmscore.types import Media, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +35,64 @@ def build_request(
     messages: Sequence[Message],
     media: Sequence[Attachment],
     options: Mapping[str, Any],
+    provider: Provider = OPENAI,
 ) -> Request:
-    """The request that asks `messages`; `media` is in the order of `media_of`."""
-    marks = iter(range(len(media)))
-    body = {
-        "model": model,
-        "messages": [_message(message, marks) for message in messages],
-        **options,
-    }
+    """The request that asks `messages`.
+
+    Args:
+        model: The model's name.
+        messages: The conversation.
+        media: What is sent for its media, in the order of `media_of`.
+        options: Further fields of the body.
+        provider: Whose form it has.
+
+    Raises:
+        MediaError: The provider takes no media of that kind.
+    """
+    slots = MediaSlots(media)
+    body = provider.body(model, messages, slots, options)
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     try:
-        pieces = _split(text, len(media))
+        pieces = slots.split(text)
     except UnicodeEncodeError:
         # A lone surrogate has no UTF-8, but JSON can spell it.
-        pieces = _split(json.dumps(body, separators=(",", ":")), len(media))
-    return Request(
-        body=_between(pieces, [medium.payload for medium in media]),
-        hash=hashlib.sha256(
-            b"".join(_between(pieces, [b"sha256:" + medium.digest.encode() for medium in media]))
-        ).hexdigest(),
-    )
+        pieces = slots.split(json.dumps(body, separators=(",", ":")))
+    digest = hashlib.sha256(b"".join(slots.digested(pieces)))
+    return Request(slots.filled(pieces), digest.hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class RequestMaker:
+    """Makes the requests to one service: those of a run, the one that is tried, those shown.
+
+    Attributes:
+        model: The model's name.
+        options: Further fields of each body.
+        attach: Turns a medium into what is sent; raises DataError for one that cannot be.
+        provider: Whose form the bodies have.
+    """
+
+    model: str
+    options: Mapping[str, Any]
+    attach: Callable[[Media], Attachment]
+    provider: Provider = OPENAI
+
+    def make(self, messages: Sequence[Message]) -> tuple[Request, list[Attachment]]:
+        """The request that asks `messages`, and the media in it, which are read for that.
+
+        Raises:
+            DataError: A medium is gone, broken or cannot be sent.
+        """
+        media = self.attachments(messages)
+        return self.with_media(messages, media), media
+
+    def attachments(self, messages: Sequence[Message]) -> list[Attachment]:
+        """The media of a request, read; raises as `make`."""
+        return [self.attach(medium) for medium in media_of(messages)]
+
+    def with_media(self, messages: Sequence[Message], media: Sequence[Attachment]) -> Request:
+        """The request with these media in the places of its own; raises as `make`."""
+        return build_request(self.model, messages, media, self.options, self.provider)
 
 
 def media_of(messages: Sequence[Message]) -> list[Media]:
@@ -89,64 +110,21 @@ def text_of(messages: Sequence[Message]) -> str:
     """The text of the last user message, its parts joined by newlines, as reports show it."""
     for message in reversed(messages):
         if message.role == "user":
-            return content_text(message)
+            return message.text
     return ""
 
 
 def rendered(messages: Sequence[Message]) -> str:
     """All turns as one text, the way EvalScope 1.14.1 shows a question to a judge."""
-    return "\n\n".join(
-        f"**{message.role.capitalize()}**: {content_text(message)}" for message in messages
-    )
+    return "\n\n".join(f"**{message.role.capitalize()}**: {message.text}" for message in messages)
 
 
-def content_text(message: Message) -> str:
-    """The text parts of a message, joined by newlines."""
-    if isinstance(message.content, str):
-        return message.content
-    return "\n".join(part.text for part in message.content if isinstance(part, Text))
-
-
-def _message(message: Message, marks: Iterator[int]) -> dict[str, Any]:
-    content: object = message.content
-    if message.role != "user":
-        content = content_text(message)
-    elif not isinstance(message.content, str):
-        content = [_part(part, marks) for part in message.content]
-    return {"role": message.role, "content": content, **message.extra}
-
-
-def _part(part: Text | Media, marks: Iterator[int]) -> dict[str, Any]:
-    if isinstance(part, Text):
-        return {"type": "text", "text": part.text}
-    mark = _MARK.format(next(marks))
-    if part.kind == "audio":
-        return {"type": "input_audio", "input_audio": {"data": mark, "format": part.format}}
-    if part.kind == "video":
-        clip: dict[str, Any] = {"type": "video_url", "video_url": {"url": mark}}
-        if part.fps is not None:
-            clip["fps"] = part.fps
-        return clip
-    image: dict[str, Any] = {"url": mark}
-    if part.detail is not None:
-        image["detail"] = part.detail
-    return {"type": "image_url", "image_url": image}
-
-
-def _split(text: str, count: int) -> list[bytes]:
-    pieces = []
-    for number in range(count):
-        mark = _MARK.format(number)
-        if mark not in text:
-            mark = json.dumps(mark)[1:-1]
-        before, _, text = text.partition(mark)
-        pieces.append(before.encode())
-    pieces.append(text.encode())
-    return pieces
-
-
-def _between(pieces: Sequence[bytes], payloads: Sequence[bytes]) -> tuple[bytes, ...]:
-    laid = [pieces[0]]
-    for payload, piece in zip(payloads, pieces[1:], strict=True):
-        laid += (payload, piece)
-    return tuple(laid)
+__all__ = [
+    "Attachment",
+    "Request",
+    "RequestMaker",
+    "build_request",
+    "media_of",
+    "rendered",
+    "text_of",
+]

@@ -13,6 +13,7 @@ from mmscore.config.task import TaskConfig
 from mmscore.constants import HubType
 from mmscore.error_text import nearest_hint, shown, what
 from mmscore.errors import ConfigError, DataError
+from mmscore.scoring.metrics import METRIC_GROUPS
 from mmscore.store.run_folder import RUN, read_run
 from mmscore.types import Sample
 
@@ -27,8 +28,13 @@ def chosen(
     """
     benchmark = benchmarks.find(name)
     given = (args for key, args in dataset_args.items() if _means(key, name, benchmark))
-    args = {key: value for one in given for key, value in one.items() if value}
+    args = {key: value for one in given for key, value in one.items() if _says(key, value)}
     return _measured(benchmark, args.get("metric_list")), args
+
+
+def _says(key: str, value: object) -> bool:
+    """Whether an argument says anything: an empty system prompt says that it is empty."""
+    return bool(value) or (key == "system_prompt" and value == "")
 
 
 def _means(key: str, name: str, benchmark: Benchmark) -> bool:
@@ -44,18 +50,38 @@ def _measured(benchmark: Benchmark, wanted: list[Any] | None) -> Benchmark:
         return benchmark
     if not isinstance(wanted, list):
         raise ConfigError(f"`metric_list` is {what(wanted)}, expected a list of names")
-    for metric in wanted:
-        if metric not in benchmark.metrics:
-            raise ConfigError(
-                f"`{benchmark.name}` has no metric {shown(metric)}",
-                hint=nearest_hint(str(metric), benchmark.metrics),
-            )
+    metrics = tuple(_metrics(benchmark, wanted))
 
     def score(answer: str | None, sample: Sample) -> Mapping[str, float]:
         found = benchmark.score(answer, sample)
-        return {metric: found[metric] for metric in wanted if metric in found}
+        return {metric: found[metric] for metric in metrics if metric in found}
 
-    return replace(benchmark, metrics=tuple(wanted), score=score)
+    return replace(benchmark, metrics=metrics, score=score)
+
+
+def _metrics(benchmark: Benchmark, wanted: list[Any]) -> list[str]:
+    """The metrics that names mean, in any case: their own first, then those of a group's name.
+
+    Those of groups (`Rouge`) are in the benchmark's order, so its primary metric stays first.
+
+    Raises:
+        ConfigError: The benchmark has no metric of a name.
+    """
+    known = {metric.lower(): metric for metric in benchmark.metrics}
+    named, grouped = [], set[str]()
+    for one in wanted:
+        name = str(one).lower()
+        group = {*METRIC_GROUPS.get(name, ())} & {*benchmark.metrics}
+        if name in known:
+            named.append(known[name])
+        elif group:
+            grouped |= group
+        else:
+            raise ConfigError(
+                f"`{benchmark.name}` has no metric {shown(one)}",
+                hint=nearest_hint(str(one), benchmark.metrics),
+            )
+    return list(dict.fromkeys([*named, *(one for one in benchmark.metrics if one in grouped)]))
 
 
 def extra_options(benchmark: Benchmark, args: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,8 +21,7 @@ from mmscore.error_text import printable, shown
 from mmscore.errors import DataError, EndpointError, Exit
 from mmscore.model.attachments import MediaEncoder
 from mmscore.model.client import Client
-from mmscore.model.endpoint import body_options, media_encoder, service
-from mmscore.model.request import build_request, media_of
+from mmscore.model.endpoint import media_encoder, requests_of, service
 from mmscore.plan.benchmark_options import chosen
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.first_request import first_requests, request_lines
@@ -38,7 +37,7 @@ from mmscore.plan.plan import Plan, look, unseen_media
 from mmscore.plan.survey import Survey
 from mmscore.scoring.judge.ask import judge_of, probe, prompt_of
 from mmscore.store.run_folder import load
-from mmscore.types import SCORED, Sample, Usage
+from mmscore.types import SCORED, Reply, Sample, Usage
 
 _SHOWN = 10
 
@@ -233,14 +232,13 @@ def _endpoint_given(task: TaskConfig) -> bool:
 def _ask_one(found: Findings, plan: Plan, media: MediaEncoder) -> None:
     """Send the first question whose media can be sent."""
     with closing(Client(service(plan.task))) as client:
+        requests = requests_of(plan.task, media)
         for sample in plan.samples():
             try:
-                attached = [media.attach(medium) for medium in media_of(sample.messages)]
+                request, _ = requests.make(sample.messages)
             except DataError:
                 continue  # told already
-            options = body_options(plan.task)
-            body = build_request(plan.task.model or "", sample.messages, attached, options).body
-            _test(found, plan, client, sample, body)
+            _test(found, plan, client, sample, request.body)
             return
     found.endpoint = "not asked: no question can be sent"
 
@@ -287,13 +285,17 @@ def _judges(found: Findings, plan: Plan) -> None:
 def _test(
     found: Findings, plan: Plan, client: Client, sample: Sample, body: Sequence[bytes]
 ) -> None:
-    reply = client.ask(body)
+    try:
+        reply = client.ask(body)
+    except EndpointError as error:
+        reply = Reply("error", error=error.message, hint=error.hint)
     _estimate(found, plan, reply.usage)
     place = f"{client.place}, model {client.service.model}"
     if reply.status not in SCORED:
         found.endpoint = f"{place}: failed"
         found.endpoint_failed = True
-        found.problems.append(f"the endpoint {client.place} cannot be used: {reply.error}")
+        hint = f"; {reply.hint}" if reply.hint else ""
+        found.problems.append(f"the endpoint {client.place} cannot be used: {reply.error}{hint}")
         return
     read = plan.benchmark.parse(plan.filter(reply.text), sample).value
     answer = "nothing" if read is None else shown(read)

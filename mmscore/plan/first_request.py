@@ -13,8 +13,7 @@ from typing import Any
 from mmscore.error_text import shown
 from mmscore.errors import DataError
 from mmscore.model.attachments import MediaEncoder
-from mmscore.model.endpoint import body_options
-from mmscore.model.request import build_request, media_of
+from mmscore.model.endpoint import requests_of
 from mmscore.plan.plan import Plan
 from mmscore.types import Sample
 
@@ -27,7 +26,7 @@ SHOWN_PAYLOAD = 48
 
 def first_requests(plan: Plan, media: MediaEncoder) -> Iterator[tuple[Sample, dict[str, Any]]]:
     """Yield of each subset the first sample whose media can be sent, and its request's body."""
-    options = body_options(plan.task)
+    requests = requests_of(plan.task, media)
     left = {subset for subset, count in plan.planned.items() if count}
     for sample in plan.samples():
         if not left:
@@ -35,7 +34,7 @@ def first_requests(plan: Plan, media: MediaEncoder) -> Iterator[tuple[Sample, di
         if sample.subset not in left or sample.problem is not None:
             continue
         try:
-            attachments = [media.attach(medium) for medium in media_of(sample.messages)]
+            _, attachments = requests.make(sample.messages)
         except DataError:
             continue
         left.discard(sample.subset)
@@ -46,31 +45,35 @@ def first_requests(plan: Plan, media: MediaEncoder) -> Iterator[tuple[Sample, di
             )
             for one in attachments
         ]
-        body = build_request(plan.task.model or "", sample.messages, short, options).body
+        body = requests.with_media(sample.messages, short).body
         yield sample, json.loads(b"".join(body))
 
 
 def request_lines(body: Mapping[str, Any]) -> Iterator[str]:
     """A request body in lines a person reads: turns and their parts, then the options."""
-    for message in body["messages"]:
+    turns = body.get("messages") or body.get("input") or ()
+    system = body.get("system")
+    for message in [*([{"role": "system", "content": system}] if system else []), *turns]:
         content = message["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for number, part in enumerate(parts):
             role = f"{message['role']}:" if number == 0 else ""
             yield f"{role:<11}{_part_line(part)}"
-    options = {key: value for key, value in body.items() if key not in ("model", "messages")}
+    shown_above = ("model", "messages", "input", "system")
+    options = {key: value for key, value in body.items() if key not in shown_above}
     if options:
         yield f"{'options:':<11}{json.dumps(options, ensure_ascii=False)}"
 
 
 def _part_line(part: Mapping[str, Any]) -> str:
     kind = str(part["type"])
-    if kind == "text":
+    if "text" in part:
         text = str(part["text"])
         if len(text) <= SHOWN_TEXT:
             return shown(text)
         return f"{shown(text[: SHOWN_TEXT // 2])} ... {shown(text[-SHOWN_TEXT // 2 :])}"
-    held = part[kind]
-    payload = held.get("url") or held.get("data") or ""
+    # Providers name what holds a medium by its kind, or `source`, or leave the holder out.
+    held = part.get(kind) or part.get("source") or part
+    payload = held.get("url") or held.get("data") or held.get("image_url") or ""
     more = [f"{key} {held[key]}" for key in ("detail", "format") if key in held]
     return ", ".join([f"{kind} {payload}", *more])

@@ -17,7 +17,7 @@ from mmscore.config.task import TaskConfig
 from mmscore.dataset.hub.hub_files import Files, locate
 from mmscore.error_text import listed
 from mmscore.errors import ConfigError
-from mmscore.model.prompts import CHOICE_TEMPLATES
+from mmscore.model.prompts import CHOICE_TEMPLATES, shows
 from mmscore.model.request import media_of
 from mmscore.plan.benchmark_options import chosen, data_place, extra_options, task_of
 from mmscore.plan.earlier_run import ids_of
@@ -120,10 +120,22 @@ class _Keeper:
         return None if self._samples is None else tuple(self._samples)
 
 
-def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
-    """Yield the plan of each benchmark; all are checked before the first is asked."""
+def check_names(task: TaskConfig) -> None:
+    """Stop on a task that names no benchmark, or one that there is not; nothing is read yet.
+
+    Raises:
+        ConfigError: It names the nearest.
+    """
     if not task.datasets:
         raise ConfigError("no benchmark given", hint="name one, such as `mmscore run slake`")
+    for name in task.datasets:
+        if not benchmarks.is_file(name):
+            benchmarks.find(name)
+
+
+def plans(task: TaskConfig, events: Events = SILENT) -> Iterator[Plan]:
+    """Yield the plan of each benchmark; all are checked before the first is asked."""
+    check_names(task)
     for name in task.dataset_args.keys() - set(task.datasets):
         if not any(benchmarks.is_file(given) for given in task.datasets):
             benchmarks.find(name)  # arguments of another benchmark are fine, of none are a slip
@@ -273,7 +285,7 @@ def _with_shard(task: TaskConfig, events: Events) -> TaskConfig:
 
 
 def _check_template(template: str | None) -> None:
-    if template is not None and "{question}" not in CHOICE_TEMPLATES.get(template, template):
+    if template is not None and not shows(CHOICE_TEMPLATES.get(template, template), "question"):
         raise ConfigError(
             "the prompt template has no `{question}`, so it never shows what is asked",
             hint="write {question} where the question stands",

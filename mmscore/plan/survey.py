@@ -14,7 +14,7 @@ from functools import partial
 from hashlib import blake2b
 
 from mmscore.dataset.media.paths import FileSource
-from mmscore.error_text import listed, nearest_hint, shown
+from mmscore.error_text import listed, nearest_hint, several_hint, shown
 from mmscore.errors import ConfigError, DataError, MediaError
 from mmscore.model.request import media_of
 from mmscore.types import Media, Message, Sample, Text
@@ -276,5 +276,6 @@ def check_subsets(asked: Iterable[str], known: Iterable[str], benchmark: str) ->
     for subset in asked:
         if subset not in names:
             raise ConfigError(
-                f"`{benchmark}` has no subset `{subset}`", hint=nearest_hint(subset, names)
+                f"`{benchmark}` has no subset `{subset}`",
+                hint=several_hint(subset) or nearest_hint(subset, names),
             )

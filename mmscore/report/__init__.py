@@ -52,22 +52,22 @@ def write(
     report: Report,
     run: Run,
     format: str,
-    directory: Path | None = None,
+    path: Path | None = None,
     images: PageImages | None = None,
 ) -> Path:
-    """Write `report.<format>` and return its path.
+    """Write a report and return its path.
 
     Args:
         report: What the run came to.
         run: The run it was built from.
         format: A key of `WRITERS`.
-        directory: Where to put it; the run's own folder by default.
+        path: The file; `report.<format>` in the run's own folder by default.
         images: What the samples of an HTML report show; none by default.
 
     Raises:
         StorageError: The file cannot be written; an older one is left as it was.
     """
-    path = (directory or run.directory) / f"report.{format}"
+    path = path or run.directory / f"report.{format}"
     write_whole(path, WRITERS[format](report, run, images or PageImages()))
     return path
 

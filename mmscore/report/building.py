@@ -43,6 +43,7 @@ def build(run: Run) -> Report:
         repeats=_repeats(run, metrics),
         status=counts.status(run),
         failures=counts.failures(run),
+        finish_reasons=counts.finish_reasons(run),
         coverage=_coverage(run),
         usage=counts.usage(run),
         timing=counts.timing(run),

@@ -6,16 +6,15 @@ intervals that overlap, an unpaired z-test) misses differences that are there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from mmscore.errors import DataError
 from mmscore.report.boxes import Style, clean, fitted_box, plain, wrapped
 from mmscore.report.labels import metric_labels, number, percent
-from mmscore.report.statistics import bootstrap, mcnemar, mean, total
-from mmscore.store.lines import Line, metric_names
-from mmscore.store.records import Key, Score
+from mmscore.report.pairing import GroupDifference, Paired, beside, group_differences, paired
+from mmscore.store.lines import Line
+from mmscore.store.records import Score
 from mmscore.store.run_folder import Run
 
 SCHEMA = 1
@@ -48,8 +47,8 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two runs, paired by (id, repeat).
+class Comparison(Paired):
+    """Two runs, paired by (id, repeat): what `Paired` says, and more.
 
     Attributes:
         metric: What is compared.
@@ -57,15 +56,7 @@ class Comparison:
         pairs: Samples scored in both.
         only_first: Samples scored in the first run alone.
         only_second: Samples scored in the second run alone.
-        scores: The mean of each over the pairs; None where there are none.
-        difference: Second minus first.
-        interval: 95 % paired bootstrap interval of the difference.
-        gained: Better in the second run.
-        lost: Worse in the second run.
-        both: Fully right in both.
-        neither: Not fully right in either, and equal.
-        p: McNemar's exact two-sided p; None where a score is neither 0 nor 1, or samples repeat.
-        subsets: Subset -> (pairs, first mean, second mean, gained, lost).
+        groups: `subset`, `category` and the benchmark's groups -> what each value came to.
         flips: Every sample that differs, losses first.
         warnings: What makes the comparison doubtful.
     """
@@ -75,15 +66,7 @@ class Comparison:
     pairs: int
     only_first: int
     only_second: int
-    scores: tuple[float | None, float | None]
-    difference: float | None
-    interval: tuple[float, float] | None
-    gained: int
-    lost: int
-    both: int
-    neither: int
-    p: float | None
-    subsets: Mapping[str, tuple[int, float | None, float | None, int, int]]
+    groups: Mapping[str, tuple[GroupDifference, ...]]
     flips: tuple[Flip, ...]
     warnings: tuple[str, ...]
 
@@ -104,17 +87,15 @@ def compare(
     Raises:
         DataError: The runs are of unlike benchmarks or data, or a metric is not in both.
     """
-    warnings = _alike(first, second, force)
-    lines = _scored(first), _scored(second)
-    metric = metric or _metric(first, *lines)
-    before, after = _values(lines[0], metric, first), _values(lines[1], metric, second)
-    both_scored = [line for name, line in lines[0].items() if name in before and name in after]
-    pairs = {line.key: (before[line.key], after[line.key]) for line in both_scored}
-    flipped = [line for line in both_scored if before[line.key] != after[line.key]]
+    laid = beside((first, second), metric, force)
+    before, after = laid.values
+    pairs = laid.pairs(0, 1)
+    flipped = [line for line in laid.common if before[line.key] != after[line.key]]
+    theirs = {line.key: line for line in second.lines}
     whole = zip(
         flipped,
         first.whole(flipped),
-        second.whole(lines[1][line.key] for line in flipped),
+        second.whole(theirs[line.key] for line in flipped),
         strict=True,
     )
     flips = [
@@ -122,100 +103,16 @@ def compare(
         for line, one, other in whole
     ]
     return Comparison(
-        metric=metric,
-        names=_names(first, second),
+        metric=laid.metric,
+        names=(laid.names[0], laid.names[1]),
         pairs=len(pairs),
         only_first=len(before) - len(pairs),
         only_second=len(after) - len(pairs),
-        subsets=_subsets(both_scored, pairs),
+        groups=group_differences(laid),
         flips=tuple(sorted(flips, key=lambda flip: flip.after - flip.before)),
-        warnings=tuple(warnings),
-        **_judged(pairs),
+        warnings=laid.warnings,
+        **asdict(paired(laid.common, pairs)),
     )
-
-
-def _judged(pairs: Mapping[Key, tuple[float, float]]) -> dict[str, Any]:
-    """Counts, means and tests of the pairs, under their names in `Comparison`."""
-    values = list(pairs.values())
-    gained = sum(after > before for before, after in values)
-    lost = sum(after < before for before, after in values)
-    both = sum(pair == (1.0, 1.0) for pair in values)
-    proportions = all(value in (0.0, 1.0) for pair in values for value in pair)
-    once = len({name for name, _ in pairs}) == len(pairs)  # repeats are no independent coins
-    return {
-        "scores": (mean([before for before, _ in values]), mean([after for _, after in values])),
-        "difference": mean([after - before for before, after in values]),
-        "interval": bootstrap(_by_sample(pairs)),
-        "gained": gained,
-        "lost": lost,
-        "both": both,
-        "neither": len(values) - both - gained - lost,
-        "p": mcnemar(gained, lost) if proportions and once else None,
-    }
-
-
-def _alike(first: Run, second: Run, force: bool) -> list[str]:
-    """Whether two runs may be compared; what is unlike and only doubtful."""
-    names = [run.benchmark.name for run in (first, second)]
-    if names[0] != names[1]:
-        raise DataError(f"cannot compare a run of `{names[0]}` with one of `{names[1]}`")
-    one, other = first.info.fingerprints, second.info.fingerprints
-    warnings = []
-    if one.data != other.data:
-        words = f"fingerprints {_start(one.data)} and {_start(other.data)}"
-        sentence = f"the runs used unlike data ({words})"
-        if not force:
-            raise DataError(sentence, hint="use --force to compare the samples whose ids agree")
-        warnings.append(sentence)
-    for name, before, after in (
-        ("prompts", one.prompt, other.prompt),
-        ("scorers", one.scorer, other.scorer),
-    ):
-        if before != after:
-            words = f"{_start(before)} and {_start(after)}"
-            warnings.append(f"the runs used unlike {name} ({words})")
-    judged = [_judge(run) for run in (first, second)]
-    if judged[0] != judged[1]:
-        warnings.append(f"the runs were judged unlike ({judged[0]}; {judged[1]})")
-    return warnings
-
-
-def _judge(run: Run) -> str:
-    """Who scored a run, in words."""
-    judge = run.info.judge
-    if judge is None:
-        return "by the rule alone"
-    return f"{judge.strategy} by {', '.join(judge.models)} with {judge.prompt}"
-
-
-def _start(fingerprint: object) -> str:
-    return f"`{str(fingerprint)[:12]}`"
-
-
-def _scored(run: Run) -> dict[Key, Line]:
-    """The samples that have a score line, in the order of the data set."""
-    return {line.key: line for line in run.lines if line.score is not None}
-
-
-def _metric(run: Run, before: Mapping[Key, Line], after: Mapping[Key, Line]) -> str:
-    """The benchmark's first metric that both runs have, else any that both have."""
-    found = [metric_names(lines.values()) for lines in (before, after)]
-    declared = [*run.benchmark.metrics, *found[0]]
-    shared = next((name for name in declared if name in found[0] and name in found[1]), None)
-    if shared is None and found[0] and found[1]:
-        raise DataError(
-            f"the runs share no metric: `{', '.join(found[0])}` and `{', '.join(found[1])}`",
-            hint="score one of them again with the other's options: `mmscore score RUN_DIR`",
-        )
-    return shared or str(next(iter(declared), "score"))
-
-
-def _values(lines: Mapping[Key, Line], metric: str, run: Run) -> dict[Key, float]:
-    found = ((name, line.value(metric)) for name, line in lines.items())
-    values = {name: value for name, value in found if value is not None}
-    if not values and (names := run.metrics):
-        raise DataError(f"`{run.directory}` has no metric `{metric}`, it has `{', '.join(names)}`")
-    return values
 
 
 def _flip(
@@ -236,40 +133,8 @@ def _flip(
     )
 
 
-def _by_sample(pairs: Mapping[Key, tuple[float, float]]) -> list[float]:
-    """One difference a sample: the mean over its repeats, which are not independent."""
-    differences: dict[str, list[float]] = {}
-    for (name, _), (before, after) in pairs.items():
-        differences.setdefault(name, []).append(after - before)
-    return [total(part) / len(part) for part in differences.values()]
-
-
-def _subsets(
-    lines: Sequence[Line], pairs: Mapping[Key, tuple[float, float]]
-) -> dict[str, tuple[int, float | None, float | None, int, int]]:
-    parts: dict[str, list[tuple[float, float]]] = {}
-    for line in lines:
-        parts.setdefault(line.subset, []).append(pairs[line.key])
-    return {
-        name: (
-            len(part),
-            mean([before for before, _ in part]),
-            mean([after for _, after in part]),
-            sum(after > before for before, after in part),
-            sum(after < before for before, after in part),
-        )
-        for name, part in parts.items()
-    }
-
-
-def _names(first: Run, second: Run) -> tuple[str, str]:
-    models = str(first.info.model), str(second.info.model)
-    return models if models[0] != models[1] else (first.directory.name, second.directory.name)
-
-
 def to_dict(comparison: Comparison) -> dict[str, Any]:
     """The comparison as plain values: what `mmscore compare --json` prints."""
-    low, high = comparison.interval or (None, None)
     return {
         "schema_version": SCHEMA,
         "metric": comparison.metric,
@@ -277,20 +142,40 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
         "pairs": comparison.pairs,
         "unmatched": {"first": comparison.only_first, "second": comparison.only_second},
         "scores": list(comparison.scores),
-        "difference": {"value": comparison.difference, "low": low, "high": high},
+        "difference": difference_json(comparison),
         "counts": {
             name: getattr(comparison, name) for name in ("gained", "lost", "both", "neither")
         },
         "mcnemar_p": comparison.p,
-        "subsets": [
-            {"subset": name, "pairs": pairs, "scores": [a, b], "gained": gained, "lost": lost}
-            for name, (pairs, a, b, gained, lost) in comparison.subsets.items()
-        ],
+        "subsets": [group_json(row, "subset") for row in comparison.groups.get("subset", ())],
+        "groups": {
+            name: [group_json(row, "value") for row in rows]
+            for name, rows in comparison.groups.items()
+            if name != "subset"
+        },
         "flips": [
             {name: getattr(flip, name) for name in flip.__slots__} for flip in comparison.flips
         ],
         "warnings": list(comparison.warnings),
     }
+
+
+def difference_json(found: Paired) -> dict[str, Any]:
+    """A difference and its intervals as plain values."""
+    low, high = found.interval or (None, None)
+    value: dict[str, Any] = {"value": found.difference, "low": low, "high": high}
+    if found.clustered is not None:
+        value["clustered"] = dict(zip(("low", "high"), found.clustered, strict=True))
+    return value
+
+
+def group_json(row: GroupDifference, name: str) -> dict[str, Any]:
+    """A subset or group as plain values; `difference` is of two runs alone."""
+    found: dict[str, Any] = {name: row.name, "pairs": row.num, "scores": list(row.scores)}
+    if row.paired is not None:
+        found["difference"] = difference_json(row.paired)
+        found |= {"gained": row.paired.gained, "lost": row.paired.lost}
+    return found
 
 
 def to_json(comparison: Comparison) -> str:
@@ -321,17 +206,18 @@ def to_text(comparison: Comparison, style: Style = Style(), flips: int = 10) -> 
 
 
 def _table(comparison: Comparison, label: str, columns: int) -> str:
-    rows = [
-        (clean(name), pairs, a, b, gained, lost)
-        for name, (pairs, a, b, gained, lost) in comparison.subsets.items()
+    rows: list[tuple[str, int, tuple[float | None, ...], int, int]] = [
+        (clean(row.name), row.num, row.scores, row.paired.gained, row.paired.lost)
+        for row in comparison.groups.get("subset", ())
+        if row.paired is not None
     ]
     if len(rows) != 1:
         counts = (comparison.gained, comparison.lost)
-        rows.append(("OVERALL", comparison.pairs, *comparison.scores, *counts))
+        rows.append(("OVERALL", comparison.pairs, comparison.scores, *counts))
     head = ["Metric", "Subset", "Pairs", "A", "B", "B − A", "Gained", "Lost"]
     cells = [
-        [clean(label), name, str(pairs), percent(a), percent(b), _points(a, b), str(g), str(lost)]
-        for name, pairs, a, b, g, lost in rows
+        [clean(label), name, str(num), *map(percent, scores), _points(*scores), str(g), str(lost)]
+        for name, num, scores, g, lost in rows
     ]
     return fitted_box(
         head,
@@ -355,8 +241,11 @@ def _verdict(comparison: Comparison) -> list[str]:
             low, high = comparison.interval
             text += f", 95% CI {low * 100:+.1f} to {high * 100:+.1f} (paired bootstrap)"
         lines.append(text)
+        if comparison.clustered:
+            low, high = comparison.clustered
+            lines.append(f"  by image   95% CI {low * 100:+.1f} to {high * 100:+.1f}")
     if comparison.p is not None:
-        lines.append(f"McNemar      exact p = {_probability(comparison.p)}")
+        lines.append(f"McNemar      exact p = {probability(comparison.p)}")
     lines.append(
         f"Samples      {number(comparison.gained)} gained · {number(comparison.lost)} lost"
         f" · {number(comparison.both)} right in both · {number(comparison.neither)} in neither"
@@ -371,7 +260,8 @@ def _verdict(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _probability(p: float) -> str:
+def probability(p: float) -> str:
+    """A p value in words: four decimals, or an exponent where they would say 0."""
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
 
 

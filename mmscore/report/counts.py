@@ -18,6 +18,12 @@ def status(run: Run) -> dict[str, int]:
     return {name: found[name] for name in dict.fromkeys([*get_args(Status), *found])}
 
 
+def finish_reasons(run: Run) -> dict[str, int]:
+    """Why replies ended, by the endpoint's own words, commonest first."""
+    found = Counter(line.finish_reason for line in run.lines if line.finish_reason)
+    return dict(sorted(found.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
 def failures(run: Run) -> tuple[tuple[str, str, int], ...]:
     """Why samples failed: (status, sentence, count), commonest first."""
     found = Counter(
@@ -67,13 +73,21 @@ def timing(run: Run) -> dict[str, Any]:
     seconds = run.info.seconds or None  # a killed run had no time to say
     written = usage(run)["completion_tokens"]
     first = (line.first_token_seconds for line in replied)
+    # A record of an earlier version knows the whole time alone.
+    answers = [line.answer_seconds or line.seconds for line in replied]
+    waited = [
+        line.seconds - line.answer_seconds
+        for line in replied
+        if line.seconds is not None and line.answer_seconds is not None
+    ]
     return {
         "started": run.info.started,
         "finished": run.info.finished,
         "seconds": seconds,
         "requests": attempts,
         "retries": attempts - len(asked),
-        "latency": spread(line.seconds for line in replied if line.seconds is not None),
+        "latency": spread(value for value in answers if value is not None),
+        "waited": sum(waited),
         "first_token": spread(value for value in first if value is not None),
         "output_tokens_per_second": written / seconds if seconds and written else None,
     }

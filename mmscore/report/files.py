@@ -55,6 +55,8 @@ def to_dict(report: Report) -> dict[str, Any]:
             {"status": status, "error": sentence, "num": count}
             for status, sentence, count in report.failures
         ],
+        "finish_reasons": dict(report.finish_reasons),
+        "unknown_finish_reasons": report.unknown_reasons,
         "coverage": {name: getattr(cover, name) for name in cover.__slots__},
         "changed_media": report.changed_media,
         "usage": dict(report.usage),
@@ -140,6 +142,7 @@ _COLUMNS: Mapping[str, Callable[[Prediction, Score | None, Run], object]] = {
     "prompt_tokens": lambda sample, *_: sample.usage.prompt_tokens,
     "completion_tokens": lambda sample, *_: sample.usage.completion_tokens,
     "seconds": lambda sample, *_: sample.seconds,
+    "answer_seconds": lambda sample, *_: sample.answer_seconds,
     "first_token_seconds": lambda sample, *_: sample.first_token_seconds,
     "attempts": lambda sample, *_: sample.attempts,
     "media": lambda sample, *_: " | ".join(medium.place for medium in sample.media),

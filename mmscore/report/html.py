@@ -13,6 +13,7 @@ from importlib import resources
 
 from mmscore.report.page.images import PageImages
 from mmscore.report.page.text import HiddenPaths
+from mmscore.report.pairing import RunsBeside
 from mmscore.report.summary import Report
 from mmscore.store.run_folder import Run
 
@@ -32,6 +33,21 @@ def html_pieces(report: Report, run: Run, images: PageImages) -> Iterator[str]:
     hidden = HiddenPaths(roots_of(run))
     title = hidden.sentence(f"{report.title} · {report.model}")
     yield from _page(title, ("run.js",), run_pieces(report, run, images, hidden))
+
+
+def compare_html(laid: RunsBeside, images: PageImages) -> Iterator[str]:
+    """The whole page of a comparison, one sample at a time.
+
+    Args:
+        laid: The runs.
+        images: What their samples showed.
+    """
+    from mmscore.report.page.compare_page import compare_pieces
+    from mmscore.report.page.run_page import roots_of
+
+    hidden = HiddenPaths(root for run in laid.runs for root in roots_of(run))
+    title = hidden.sentence(f"{laid.runs[0].benchmark.name} · {' / '.join(laid.names)}")
+    yield from _page(title, ("compare.js",), compare_pieces(laid, images, hidden))
 
 
 def _page(title: str, scripts: Iterable[str], data: Iterable[str]) -> Iterator[str]:

@@ -20,11 +20,13 @@ class Result:
         folder: The run's folder.
         report: The report.
         exit_code: What the command line exits with for it.
+        files: The reports that were written.
     """
 
     folder: Path
     report: report.Report
     exit_code: Exit
+    files: tuple[Path, ...] = ()
 
     @property
     def num(self) -> int:
@@ -58,6 +60,7 @@ def reported(
     formats: tuple[str, ...] = ("json", "csv"),
     images: Callable[[report.Run], report.PageImages] = lambda _: report.PageImages(),
     *,
+    html: Path | None = None,
     out: Path | None = None,
     must_write: bool = True,
     notice: Callable[[str], None] = lambda _: None,
@@ -68,6 +71,7 @@ def reported(
         folder: The run's folder.
         formats: Which reports to write.
         images: Makes small pictures for the one in HTML.
+        html: Where that one is written; beside the others by default.
         out: The folder to write it in; the run's own by default.
         must_write: Whether a run's own folder that cannot be written is an error: a report can be
             looked at without.
@@ -85,16 +89,20 @@ def reported(
             f"`mmscore score {folder}` makes them anew"
         )
     built = report.build(run)
+    files: list[Path] = []
     try:
         if out is not None:
             make_folder(out)
         for name in formats:
-            report.write(built, run, name, out, images(run) if name == "html" else None)
+            path = html if name == "html" else None
+            shown = images(run) if name == "html" else None
+            path = path or (out or folder) / f"report.{name}"
+            files.append(report.write(built, run, name, path, shown))
     except StorageError as error:
-        if must_write or out is not None:
+        if must_write or out is not None or html is not None:
             raise
         notice(f"{error.message}: the report is only shown; --out DIR writes it elsewhere")
     failed = any(built.status.get(status, 0) for status in ("error", "timeout", "bad_media"))
     failed = failed or bool(built.judge and built.judge["failed"])
     code = Exit.INCOMPLETE if failed or run.info.stopped else Exit.COMPLETE
-    return Result(folder, built, code)
+    return Result(folder, built, code, tuple(files))

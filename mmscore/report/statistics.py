@@ -153,6 +153,25 @@ def bootstrap(values: Sequence[float], z: float = Z_95) -> tuple[float, float] |
     return min(max(low, smallest), center), max(min(high, largest), center)
 
 
+def difference_interval(differences: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % interval of the mean difference of pairs: the bootstrap's, but never of no width.
+
+    Where all pairs differ alike by -1, 0 or 1, resampling cannot show another pair; the width is
+    then Wilson's for a kind of pair that was seen 0 times.
+
+    Args:
+        differences: One difference for each independent sample.
+
+    Returns:
+        (low, high) inside -1..1 where the differences are; None of none, or of a single other one.
+    """
+    first = differences[0] if differences else None
+    if first in (-1.0, 0.0, 1.0) and all(value == first for value in differences):
+        width = wilson(0, len(differences))[1]
+        return max(-1.0, first - width), min(1.0, first + width)
+    return bootstrap(differences)
+
+
 def _cornish_fisher(z: float, skewness: float, kurtosis: float) -> float:
     """The quantile of a standardized distribution from the normal one `z`."""
     return (
@@ -183,6 +202,66 @@ def mcnemar(gained: int, lost: int) -> float:
         tail += term
         term = term * (pairs - chosen) // (chosen + 1)
     return min(1.0, 2 * tail / (1 << pairs))
+
+
+def cochran(rows: Sequence[Sequence[float]]) -> tuple[float, int, float]:
+    """Q, degrees of freedom and p of Cochran's test that several models are right equally often.
+
+    Source: "The comparison of percentages in matched samples", Biometrika 37 (1950). For two models
+    it is McNemar's statistic without correction.
+
+    Args:
+        rows: For each sample the score of each model, 0 or 1; two models at least.
+
+    Returns:
+        (Q, models - 1, p); Q is 0 and p 1 where no sample tells the models apart.
+    """
+    models = len(rows[0]) if rows else 2
+    columns = [math.fsum(row[place] for row in rows) for place in range(models)]
+    sums = [math.fsum(row) for row in rows]
+    apart = math.fsum(row * (models - row) for row in sums)
+    if apart == 0.0:
+        return 0.0, models - 1, 1.0
+    center = math.fsum(sums) / models
+    spread = math.fsum((column - center) ** 2 for column in columns)
+    statistic = models * (models - 1) * spread / apart
+    return statistic, models - 1, chi_square_tail(statistic, models - 1)
+
+
+def chi_square_tail(value: float, freedom: int) -> float:
+    """The probability that a chi-square variable is at least `value`, in its closed form.
+
+    Source: Handbook of Mathematical Functions (1964), 26.4.4 and 26.4.5.
+
+    Args:
+        value: 0 or more.
+        freedom: Degrees of freedom, 1 or more.
+    """
+    half = value / 2
+    if half == 0.0:
+        return 1.0
+    odd = freedom % 2
+    found = math.erfc(math.sqrt(half)) if odd else 0.0
+    # exp(-half) * half**n / gamma(n + 1) in one exponent: either factor alone may overflow.
+    for number in range(freedom // 2):
+        n = number + odd / 2
+        found += math.exp(n * math.log(half) - half - math.lgamma(n + 1))
+    return min(1.0, found)
+
+
+def holm(probabilities: Sequence[float]) -> list[float]:
+    """The p values corrected for their number by Holm's step-down method, in the same order.
+
+    Source: "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics 6 (1979).
+    """
+    order = sorted(range(len(probabilities)), key=lambda place: probabilities[place])
+    corrected = [0.0] * len(order)
+    largest = 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * probabilities[place]))
+        corrected[place] = largest
+    return corrected
 
 
 def deviation(values: Sequence[float]) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mmscore.finish_reasons import ending_of
 from mmscore.report.repeats import Repeats
 from mmscore.store.info import RunInfo
 
@@ -85,6 +86,7 @@ class Report:
         repeats: Metric -> what the repeats come to; empty for a single one.
         status: Status -> count.
         failures: The reasons of failed samples: (status, sentence, count), commonest first.
+        finish_reasons: The endpoint's words for why replies ended -> count, commonest first.
         coverage: How many samples got how far.
         usage: Token totals, and the replies that came without a count.
         timing: Wall time, requests, retries, latency.
@@ -106,6 +108,7 @@ class Report:
     repeats: Mapping[str, Repeats]
     status: Mapping[str, int]
     failures: tuple[tuple[str, str, int], ...]
+    finish_reasons: Mapping[str, int]
     coverage: Coverage
     usage: Mapping[str, Any]
     timing: Mapping[str, Any]
@@ -132,6 +135,12 @@ class Report:
     def main(self) -> Row:
         """The overall row of the primary metric."""
         return next(row for row in self.overall if row.metric == self.primary)
+
+    @property
+    def unknown_reasons(self) -> dict[str, int]:
+        """Those of the endpoint's words that nobody knows; their replies are scored."""
+        words = self.finish_reasons.items()
+        return {word: num for word, num in words if ending_of(word) == "unknown"}
 
     def share(self, status: str) -> float:
         """The share of replies that ended so; 0 where there is no reply."""

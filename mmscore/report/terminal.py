@@ -15,6 +15,7 @@ _VALUES_SHOWN = 12
 _METRICS_SHOWN = 3
 _REASONS_SHOWN = 3
 _REASON_WIDTH = 160
+_WAITED_SHOWN = 1.0
 _BREAKDOWN_WIDTH = 32
 """Columns of a breakdown besides its names."""
 
@@ -153,6 +154,11 @@ def _samples(report: Report) -> Iterator[tuple[str, str]]:
             f"truncated {percent(report.share('truncated'))}"
             f" · no answer {percent(report.share('no_answer'))}",
         )
+    if unknown := report.unknown_reasons:
+        words = " · ".join(
+            f"`{clean(word)}` {number(num)}" for word, num in [*unknown.items()][:_REASONS_SHOWN]
+        )
+        yield "Ended", f"in a way that is not known, and scored: {words}"
     if report.changed_media:
         yield "Media", f"changed before sending in {number(report.changed_media)} samples"
 
@@ -198,6 +204,8 @@ def _cost(report: Report) -> Iterator[tuple[str, str]]:
             parts.append(f"latency {seconds(latency['p50'])} median, {seconds(latency['p99'])} p99")
         if first := timing["first_token"]:
             parts.append(f"first token {seconds(first['p50'])} median")
+        if timing["waited"] >= _WAITED_SHOWN:
+            parts.append(f"waits and retries {seconds(timing['waited'])} in all")
         if timing["output_tokens_per_second"]:
             parts.append(f"{timing['output_tokens_per_second']:,.1f} tokens/s out")
         yield "Time", " · ".join(parts)

@@ -10,19 +10,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from mmscore.benchmarks.base import Benchmark
+from mmscore.error_text import shown
 from mmscore.errors import (
+    BenchmarkError,
     BudgetError,
     DataError,
     EndpointError,
     HubError,
     MachineError,
+    MmscoreError,
     machine_error,
 )
-from mmscore.model.client import Client, hint_for
-from mmscore.model.request import Attachment, Request, build_request, media_of
+from mmscore.model.client import Client
+from mmscore.model.request import Attachment, Request, RequestMaker
 from mmscore.plan.events import Progress
 from mmscore.run.budget import Budget
 from mmscore.run.descriptors import workers_within_limit
@@ -32,10 +34,7 @@ from mmscore.run.record import prediction_of, score_of
 from mmscore.scoring.judge.panel import JudgePanel
 from mmscore.store.journal import AppendFile
 from mmscore.store.records import Key, Prediction, Score
-from mmscore.types import FAILED, SCORED, Media, Reply, Sample
-
-STOP_AT_ONCE = frozenset({401, 403, 404})
-"""Statuses that no other sample will escape: the first one stops a run without any answer."""
+from mmscore.types import FAILED, SCORED, Reply, Sample
 
 _STOP_WAIT = 0.2
 
@@ -62,8 +61,7 @@ class RunJob:
     Attributes:
         benchmark: What reads and scores a reply.
         client: What sends a request.
-        options: Generation options for each request body.
-        attach: Turns a medium into what is sent; raises DataError for a broken one.
+        requests: What makes them.
         filter: What happens to a reply before it is parsed.
         predictions: Where replies are written.
         scores: Where scores are written.
@@ -77,8 +75,7 @@ class RunJob:
 
     benchmark: Benchmark
     client: Client
-    options: Mapping[str, Any]
-    attach: Callable[[Media], Attachment]
+    requests: RequestMaker
     filter: Callable[[str], str]
     predictions: AppendFile
     scores: AppendFile
@@ -88,16 +85,6 @@ class RunJob:
     drop_downloads: Callable[[], None] = lambda: None
     budget: Budget | None = None
     kept_replies: KeptReplies | None = None
-
-    def request(self, sample: Sample) -> tuple[Request, list[Attachment]]:
-        """The request for a sample and the media in it, which are read for that.
-
-        Raises:
-            DataError: A medium is gone, broken or cannot be sent.
-        """
-        media = [self.attach(medium) for medium in media_of(sample.messages)]
-        model = self.client.service.model
-        return build_request(model, sample.messages, media, self.options), media
 
 
 class RunLoop:
@@ -217,7 +204,7 @@ class RunLoop:
         """
         if abort:
             self.asking.client.abort()
-        self.asking.client.stopped.set()
+        self.asking.client.stop()
         if self.asking.judges is not None:
             self.asking.judges.stop(abort=abort)
 
@@ -256,9 +243,13 @@ class RunLoop:
             self._record(index, sample, repeat, reply, None, ())
             return
         try:
-            request, attachments = asking.request(sample)
+            request, attachments = asking.requests.make(sample.messages)
         except DataError as error:
             reply = Reply(status="bad_media", error=error.message)
+            self._record(index, sample, repeat, reply, None, ())
+            return
+        except Exception as error:
+            reply = Reply(status="error", error=fault_of_sample(error))
             self._record(index, sample, repeat, reply, None, ())
             return
         if self._keep(sample, repeat, request):
@@ -279,7 +270,10 @@ class RunLoop:
             with self._count_lock:
                 self.reused += 1
             return found
-        reply = self.asking.client.ask(request.body)
+        try:
+            reply = self.asking.client.ask(request.body)
+        except Exception as error:
+            return Reply(status="error", attempts=1, error=fault_of_sample(error))
         if kept is not None:
             kept.keep(request.hash, repeat, reply)
         return reply
@@ -324,7 +318,16 @@ class RunLoop:
 
     def _score(self, sample: Sample, repeat: int, text: str) -> Score:
         asking = self.asking
-        return score_of(asking.benchmark, sample, repeat, text, asking.filter, asking.judges)
+        try:
+            return score_of(asking.benchmark, sample, repeat, text, asking.filter, asking.judges)
+        except BenchmarkError as error:
+            # One that never scored anything is wrong as a whole, and told before it costs more.
+            if not self.progress.scored:
+                raise
+            sentence = error.message
+        except Exception as error:
+            sentence = fault_of_sample(error)
+        return Score(sample.id, repeat, None, "none", {}, error=sentence)
 
     def _count(
         self,
@@ -357,7 +360,7 @@ class RunLoop:
             self._failures_in_a_row += 1
             failures, answered = self._failures_in_a_row, self._answered
         unreachable = not self.asking.client.reached and reply.status == "error"
-        if not answered and (unreachable or reply.http_status in STOP_AT_ONCE):
+        if not answered and (unreachable or reply.hopeless):
             raise self._unusable(reply, "")
         enough = max(8, 2 * self.asking.concurrency) if answered else min(8, self.progress.total)
         if failures >= enough:
@@ -366,8 +369,27 @@ class RunLoop:
 
     def _unusable(self, reply: Reply, more: str) -> EndpointError:
         place = self.asking.client.place
-        hint = hint_for(reply.http_status, reply.error or "")
         return EndpointError(
             f"the endpoint {place} cannot be used: {reply.error}{more}",
-            hint=hint or "check that the server runs and --api-url; go on later with --resume",
+            hint=reply.hint
+            or "check that the server runs and --api-url; go on later with --resume",
         )
+
+
+def fault_of_sample(error: Exception) -> str:
+    """The sentence of an exception that nobody foresaw: one sample's error, never the run's end.
+
+    Raises:
+        MmscoreError: It was foreseen after all, and concerns the run.
+    """
+    if isinstance(error, OSError):
+        error = machine_error(error, "working on a sample") or error
+    if isinstance(error, MmscoreError):
+        raise error
+    import traceback
+    from pathlib import Path
+
+    *_, last = traceback.extract_tb(error.__traceback__)
+    place = "/".join(Path(last.filename).parts[-2:])
+    words = f": {shown(str(error))}" if str(error) else ""
+    return f"a fault of mmscore, {type(error).__name__} at {place}:{last.lineno}{words}"

@@ -18,7 +18,9 @@ from mmscore.dataset.rows import Row, read
 from mmscore.disk import write_whole
 from mmscore.error_text import listed, shown
 from mmscore.errors import ConfigError, DataError
-from mmscore.model.replies import ThinkRule, read_message
+from mmscore.finish_reasons import word_in
+from mmscore.model.error_answers import ReplyError
+from mmscore.model.replies import read_message
 from mmscore.plan.plan import plan as plan_of
 from mmscore.report.result import Result
 from mmscore.run.record import prediction_of
@@ -28,6 +30,7 @@ from mmscore.run.task import run_folder
 from mmscore.store.info import RunInfo
 from mmscore.store.journal import PREDICTIONS, encode
 from mmscore.store.run_folder import write_run
+from mmscore.think import ThinkRule
 from mmscore.types import Reply, Sample, Status
 
 ID_COLUMNS = ("id", "sample_id", "index", "qid", "question_id")
@@ -355,7 +358,6 @@ def _of_evalscope(row: Row, subset: str, think: ThinkRule) -> OutsideReply:
                 "prompt_tokens": usage.get("input_tokens"),
                 "completion_tokens": usage.get("output_tokens"),
             }
-            reason = "length" if reason == "max_tokens" else reason
             reply = _completed({"content": message["content"]}, reason, counts, think)
         except (KeyError, IndexError, TypeError, AttributeError):
             raise DataError(f"{row.place} is no prediction of EvalScope: no reply in it") from None
@@ -366,7 +368,10 @@ def _completed(
     message: Mapping[str, Any], reason: object, usage: Mapping[str, Any], think: ThinkRule
 ) -> Reply:
     """A reply read by the very rules by which an endpoint's is."""
-    found = read_message(message, reason, usage, think)
+    try:
+        found = read_message(message, reason, usage, think)
+    except ReplyError as error:
+        return Reply("error", finish_reason=word_in(reason), error=str(error))
     return Reply(
         status=found.status,
         text=found.text,

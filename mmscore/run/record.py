@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mmscore.benchmarks.base import Benchmark
 from mmscore.errors import DataError
-from mmscore.model.request import Attachment, Request, content_text, text_of
+from mmscore.model.request import Attachment, Request, text_of
 from mmscore.store.facts import plain
 from mmscore.store.records import Prediction, Score, Turns
 from mmscore.types import Message, Reply, Sample
@@ -68,7 +68,8 @@ def prediction_of(
         finish_reason=reply.finish_reason,
         usage=reply.usage,
         seconds=round(reply.seconds, 6),
-        first_token_seconds=reply.first_token_seconds,
+        answer_seconds=_rounded(reply.answer_seconds),
+        first_token_seconds=_rounded(reply.first_token_seconds),
         attempts=reply.attempts,
         error=reply.error,
         media=tuple(attachment.sent for attachment in attachments),
@@ -80,11 +81,15 @@ def prediction_of(
     )
 
 
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
+
+
 def _turns(sample: Sample) -> Turns | None:
     """All turns in words, where there are more than the question."""
     if [message.role for message in sample.messages] == ["user"]:
         return None
-    return tuple((message.role, content_text(message)) for message in sample.messages)
+    return tuple((message.role, message.text) for message in sample.messages)
 
 
 def sample_of(prediction: Prediction) -> Sample:

@@ -13,7 +13,7 @@ from mmscore.config.price import price_of
 from mmscore.config.task import TaskConfig
 from mmscore.errors import BudgetError, ConfigError, DataError, StorageError
 from mmscore.model.client import Client
-from mmscore.model.endpoint import body_options, media_encoder, service
+from mmscore.model.endpoint import media_encoder, requests_of, service
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
 from mmscore.plan.plan import Plan, plans
@@ -89,7 +89,7 @@ def ask(plan: Plan, events: Events) -> Result:
 
 
 def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
-    client = Client(service(plan.task))
+    client = Client(service(plan.task), events.notice)
     plan, folder = _placed(plan, events)
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
@@ -175,8 +175,7 @@ def _job(
     asking = RunJob(
         benchmark=plan.benchmark,
         client=client,
-        options=body_options(plan.task),
-        attach=media.attach,
+        requests=requests_of(plan.task, media),
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
@@ -210,7 +209,7 @@ def _sort_replies(plan: Plan, asking: RunJob, folder: Path, events: Events) -> N
         for index, sample, repeat in plan.items():
             if (sample.id, repeat) in known and sample.problem is None:
                 with suppress(DataError):  # told when the sample's turn comes
-                    yield index, (sample.id, repeat), asking.request(sample)[0].hash
+                    yield index, (sample.id, repeat), asking.requests.make(sample.messages)[0].hash
 
     moved = bring_in_line(folder, asking.predictions, asking.scores, asked)
     if moved.away:

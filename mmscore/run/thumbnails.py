@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -66,6 +66,16 @@ def thumbnails(of: Run, side: int = SIDE) -> PageImages:
         sentence = error.message if isinstance(error, MmscoreError) else str(error)
         left_out["gone", sentence] += len(worse) + len(others)
     return PageImages(made, +left_out, side)
+
+
+def first_images(runs: Sequence[Run], side: int = SIDE) -> PageImages:
+    """The images of the first of some runs over the same data whose data set is still there."""
+    found = PageImages()
+    for run in runs:
+        found = thumbnails(run, side)
+        if found.uris:
+            break
+    return found
 
 
 def _wanted(of: Run, left_out: Counter[tuple[str, str]]) -> tuple[Wanted, Wanted]:

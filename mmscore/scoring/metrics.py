@@ -1,6 +1,6 @@
 """Scores of a reply against its reference: text metrics, thin over the Rust core."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import mmscore._core as _core
 
@@ -19,6 +19,14 @@ ROUGE_KEYS = (
     "Rouge-L-F",
 )
 """What `rouge` returns: recall, precision, F; spelled as EvalScope spells it."""
+
+
+METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "acc": ("accuracy",),
+    "bleu": BLEU_KEYS,
+    "rouge": ROUGE_KEYS,
+}
+"""A name that a task of EvalScope may give metrics, in small letters -> the metrics it means."""
 
 
 def bleu(prediction: str, reference: str) -> dict[str, float]:

@@ -77,8 +77,10 @@ class Line:
         prompt_tokens: As the endpoint counted; None where it did not.
         completion_tokens: Likewise.
         seconds: From the first attempt to the end.
-        first_token_seconds: From the last attempt to the first text.
+        answer_seconds: What the attempt took that answered; None where none did.
+        first_token_seconds: From that attempt's start to the first text.
         attempts: Requests sent.
+        finish_reason: The endpoint's word for why it stopped.
         error: Why there is no reply.
         changed: Whether one of its media was re-encoded before it was sent.
         cluster: A hash of what it shows: samples that show the same media have the same. None
@@ -97,8 +99,10 @@ class Line:
     prompt_tokens: int | None
     completion_tokens: int | None
     seconds: float | None
+    answer_seconds: float | None
     first_token_seconds: float | None
     attempts: int
+    finish_reason: str | None
     error: str | None
     changed: bool
     cluster: int | None
@@ -208,8 +212,10 @@ def _line(of: Prediction, at: int, groups: Sequence[str], shared: _Shared) -> Li
         prompt_tokens=of.usage.prompt_tokens,
         completion_tokens=of.usage.completion_tokens,
         seconds=of.seconds,
+        answer_seconds=of.answer_seconds,
         first_token_seconds=of.first_token_seconds,
         attempts=of.attempts,
+        finish_reason=intern(of.finish_reason) if of.finish_reason else None,
         error=intern(of.error) if of.error else None,
         changed=any(medium.notes for medium in of.media),
         cluster=hash(tuple(medium.sha256 for medium in of.media)) if of.media else None,

@@ -129,7 +129,8 @@ class Prediction(Line):
         finish_reason: The endpoint's word for why it stopped.
         usage: Tokens as the endpoint counted.
         seconds: From the first attempt to the end.
-        first_token_seconds: From the last attempt to the first text.
+        answer_seconds: What the attempt took that answered; None where none did.
+        first_token_seconds: From that attempt's start to the first text.
         attempts: Requests sent.
         error: Why there is no reply.
         media: The media sent, in order.
@@ -151,6 +152,7 @@ class Prediction(Line):
     finish_reason: str | None
     usage: Usage
     seconds: float | None
+    answer_seconds: float | None
     first_token_seconds: float | None
     attempts: int
     error: str | None
@@ -173,6 +175,7 @@ class Prediction(Line):
             "finish_reason": spelling.maybe(str),
             "usage": _USAGE,
             "seconds": spelling.maybe_number(),
+            "answer_seconds": spelling.maybe_number(),
             "first_token_seconds": spelling.maybe_number(),
             "attempts": spelling.count(0),
             "error": spelling.maybe(str),

@@ -124,7 +124,7 @@ def read_run(folder: Path) -> RunInfo:
     except NewerRecordError as error:
         raise DataError(
             f"`{path}` {error}",
-            hint="a newer mmscore wrote it; upgrade with `pip install -U mmscore`",
+            hint="a newer mmscore wrote it; upgrade this one",
         ) from None
     except RecordError as error:
         raise DataError(f"`{path}` is no record of a run: it {error}", hint=_HINT) from None

@@ -20,6 +20,7 @@ from http import HTTPStatus
 from mmscore.errors import ConfigError
 from mmscore.web.errors import TransportError
 from mmscore.web.response import Response, Source, odd, read_response
+from mmscore.web.retry import may_pass
 from mmscore.web.tls import secured, trusted
 from mmscore.web.urls import Proxy, Url, address_of, is_public, proxy_for
 from mmscore.web.wire import CONNECT_TIMEOUT, Address, Deadline, Wire, connect, resolve
@@ -29,9 +30,6 @@ ANSWER_LIMIT = 8 * 1024 * 1024
 
 NAMES_HOLD = 60.0
 """Seconds for which the addresses of a name are used again."""
-
-RETRIED_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""What a server or proxy answers that may answer better later."""
 
 _LINGER = 0.25
 _LINGER_BYTES = 4096
@@ -70,6 +68,7 @@ class Connections:
             ConfigError: A variable names no proxy, or no certificates.
         """
         self.url = url
+        self._place = url.place
         self.proxy = proxy_for(url, environ)
         if url.secure and self.proxy is not None and self.proxy.secure:
             raise ConfigError(
@@ -129,7 +128,7 @@ class Connections:
             seconds: How long it may take, unless it is extended.
             at_last: When it must have ended by the clock, extended or not.
         """
-        return Deadline(seconds, self.url.place, self._stopped, self._clock, at_last)
+        return Deadline(seconds, self._place, self._stopped, self._clock, at_last)
 
     @contextmanager
     def ask(
@@ -187,7 +186,7 @@ class Connections:
         source = Source(wire.receive)
         try:
             wire.send(pieces)
-            response = read_response(source, self.url.place)
+            response = read_response(source, self._place)
         except BaseException as error:
             wire.close()
             stale = isinstance(error, TransportError) and error.kind in ("closed", "reset")
@@ -315,7 +314,7 @@ def _refused(proxy: Proxy, url: Url, status: int) -> TransportError:
     return TransportError(
         "proxy",
         f"the proxy {proxy.place} does not let {url.place} be reached: {words}",
-        retriable=status in RETRIED_STATUSES,
+        retriable=may_pass(status),
         hint=hint,
         status=status,
     )

@@ -8,14 +8,10 @@ a redirect leads.
 from __future__ import annotations
 
 import os
-import random
-import re
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -23,9 +19,11 @@ from urllib.parse import urljoin, urlsplit
 from mmscore.error_text import shown
 from mmscore.errors import ConfigError
 from mmscore.version import VERSION
-from mmscore.web.connection import RETRIED_STATUSES, Connections
+from mmscore.web import retry
+from mmscore.web.connection import Connections
 from mmscore.web.errors import Target, TransportError, WebError, cut_short, explained
 from mmscore.web.response import Response, bounded_json
+from mmscore.web.retry import Attempts, Clock, Fault, asked_wait, may_pass
 from mmscore.web.urls import Url, parse_url
 from mmscore.web.wire import Deadline
 
@@ -38,11 +36,11 @@ PACE_BYTES = 64 * 1024
 LISTING_SECONDS = 300.0
 """Seconds in which a JSON answer must be complete."""
 
-ATTEMPTS = 5
-"""How often a request is sent before its fault is told."""
+RETRIES = 4
+"""How often a request is sent again before its fault is told."""
 
-LONGEST_PAUSE = 60.0
-"""Seconds that a `Retry-After` is obeyed at most."""
+TOLD_WAIT = 5.0
+"""Seconds of a wait from which on the user is told of it."""
 
 LISTING_LIMIT = 64 * 1024 * 1024
 """The longest JSON answer that is read."""
@@ -119,18 +117,18 @@ class Web:
         notice: Callable[[str], None] = lambda _: None,
         *,
         environ: Mapping[str, str] = os.environ,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock | None = None,
     ) -> None:
         """Get ready; nothing is sent yet.
 
         Args:
             notice: Who hears of waits that a user would wonder about.
             environ: Where proxies and certificates are named.
-            clock: What tells the time.
+            clock: What tells the time; that of this machine by default.
         """
         self._notice = notice
         self._environ = environ
-        self._clock = clock
+        self._clock = clock or retry.SYSTEM
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._places: dict[tuple[bool, str, int, bool], Connections] = {}
@@ -162,7 +160,7 @@ class Web:
             ConfigError: A variable names no proxy, or no certificates.
         """
         url, first = target.url, None
-        ends = self._clock() + seconds
+        ends = self._clock.now() + seconds
         for _ in range(_MOST_REDIRECTS):
             place = _parsed_url(target, url)
             own = target.secret if same_host(target.url, url) else {}
@@ -179,7 +177,7 @@ class Web:
                         target, url, response.status, response.headers, first or response.headers,
                         bool(response.coding), response, deadline,
                     )  # fmt: skip
-                    _check(answer)
+                    _check(answer, self._clock)
                     yield answer
                     return
                 first = first or response.headers
@@ -197,7 +195,7 @@ class Web:
                     public_only=public_only,
                     environ=self._environ,
                     stopped=self._stopped,
-                    clock=self._clock,
+                    clock=self._clock.now,
                 )
             return found
 
@@ -226,28 +224,22 @@ class Web:
         Raises:
             WebError: Of the last attempt.
         """
-        failures, reached = 0.0, progress()
+        attempts, reached = Attempts(RETRIES, clock=self._clock), progress()
         while True:
             try:
                 return action()
             except WebError as error:
                 further, reached = progress() - reached, max(reached, progress())
                 if further >= PROGRESS_BYTES:
-                    failures = 0
-                failures += SMALL_STEP if further > 0 else 1
-                if not error.retriable or failures >= ATTEMPTS or self._stopped.is_set():
+                    attempts.forget()
+                fault = Fault(error.retriable, error.retry_after)
+                wait = attempts.next_wait(fault, weight=SMALL_STEP if further > 0 else 1.0)
+                if wait is None or self._stopped.is_set():
                     raise
-                self._pause(error, failures if further <= 0 else 0)
-
-    def _pause(self, error: WebError, failures: float) -> None:
-        seconds = error.retry_after
-        if seconds is None:
-            seconds = min(8.0, 0.25 * 2**failures) * random.uniform(0.5, 1.0) if failures else 0.05
-        seconds = min(seconds, LONGEST_PAUSE)
-        if seconds >= 5:
-            self._notice(f"{error.message}; trying again in {seconds:.0f} s")
-        if self._stopped.wait(seconds):
-            raise error
+                if wait >= TOLD_WAIT:
+                    self._notice(f"{error.message}; trying again in {wait:.0f} s")
+                if self._clock.wait(self._stopped, wait):
+                    raise
 
 
 def same_host(one: str, other: str) -> bool:
@@ -299,7 +291,7 @@ def _joined(target: Target, url: str, location: str) -> str:
     return joined
 
 
-def _check(answer: FileAnswer) -> None:
+def _check(answer: FileAnswer, clock: Clock) -> None:
     """Pass an answer that has what was asked for.
 
     Raises:
@@ -319,21 +311,9 @@ def _check(answer: FileAnswer) -> None:
         f"cannot fetch {target.what}: {target.host} answered {words}",
         hint=target.hint(status, code),
         status=status,
-        retriable=status in RETRIED_STATUSES,
-        retry_after=_retry_after(answer.headers.get("retry-after")),
+        retriable=may_pass(status),
+        retry_after=asked_wait(answer.headers, clock),
     )
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from a number or a date; None where it is neither."""
-    if value is None:
-        return None
-    if re.fullmatch(r"[0-9]{1,9}", value.strip(" ")):
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _parsed(target: Target, body: bytes) -> Any:

@@ -2,10 +2,10 @@
 
 use std::hint::black_box;
 
-use _core::bleu::BleuScorer;
-use _core::jieba::cut;
-use _core::rouge::RougeScorer;
-use _core::words::word_tokenize;
+use _core::metrics::bleu::BleuScorer;
+use _core::metrics::rouge::RougeScorer;
+use _core::text::jieba::cut;
+use _core::text::words::word_tokenize;
 use criterion::Criterion;
 
 const ENGLISH: [&str; 2] = [

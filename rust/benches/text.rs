@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use _core::choice::{Language, Question, choice};
-use _core::normalize::normalize;
-use _core::score::{score_choices, score_counts, score_lines};
+use _core::answers::choice::{Language, Question, choice};
+use _core::answers::normalize::normalize;
+use _core::answers::score::{score_choices, score_counts, score_lines};
 use criterion::{Criterion, Throughput};
 
 const ROWS: usize = 2_000;

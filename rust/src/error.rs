@@ -1,5 +1,7 @@
 //! Every way the core can fail; `Display` is the sentence the user reads.
 
+use std::borrow::Cow;
+
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -89,10 +91,10 @@ pub enum Error {
 impl Error {
     /// What the user can do about it, where that is known.
     #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
-            Self::Zip { fault, .. } => fault.hint(),
-            Self::Parquet { fault, .. } => fault.hint(),
+            Self::Zip { archive, fault } => fault.hint(archive),
+            Self::Parquet { fault, .. } => fault.hint().map(Cow::Borrowed),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 """The whole SLAKE run beside the reference and beside bare clients, in one go.
 
-    python tests/bench/slake.py [--reference PATH_OF_EVALSCOPE] [--rounds 5]
+    python tests/bench/slake.py [--reference PATH_OF_EVALSCOPE] [--rounds 5] [--fast]
 
 Needs the shared data (MMSCORE_SHARED, default ../shared). All sides ask the same endpoint about the
 same 2,094 samples in turn, so that a busy machine slows all of them.
@@ -15,7 +15,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import SHARED, Cost, cost_of, endpoint, medians, show, stats
+from measure import (
+    SHARED,
+    Cost,
+    compiled,
+    cost_of,
+    endpoint,
+    fast_endpoint,
+    medians,
+    show,
+    stats,
+)
 
 DATA = SHARED / "datasets" / "slake"
 ANSWERS = ("--answers", str(DATA / "answers.jsonl"))
@@ -53,7 +63,7 @@ def whole_runs(options: argparse.Namespace, folder: Path) -> None:
     """Whole commands without latency, all sides in turn."""
     floor = str(SHARED / "tools" / "floor_client.py")
     sides: dict[str, list[Cost]] = {}
-    with endpoint(*ANSWERS) as url:
+    with fast_endpoint() if options.fast else endpoint(*ANSWERS) as url:
         port = url.rsplit(":", 1)[1]
         for _ in range(options.rounds):
             for count in (8, 64):
@@ -71,6 +81,11 @@ def whole_runs(options: argparse.Namespace, folder: Path) -> None:
         beside = sides.get(f"reference, batch {name.split()[-1]}")
         other = medians(beside) if beside and name.startswith("mmscore") else None
         show(name, costs, other)
+    for count in (8, 64):
+        own = medians(sides[f"mmscore, concurrency {count}"])
+        bare = medians(sides[f"bare http.client threads, {count}"])
+        print(f"{count}: {own.wall / bare.wall:.2f} x the floor's wall, ", end="")
+        print(f"{own.cpu / bare.cpu:.2f} x its CPU")
     print(f"run folder: {size(folder / 'ours'):.2f} MB", end="")
     print(f", reference {size(folder / 'reference'):.0f} MB" if options.reference else "")
 
@@ -112,7 +127,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--reference", help="path of the evalscope program")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--fast", action="store_true", help="ask an endpoint that costs nothing")
     options = parser.parse_args()
+    compiled()
     with tempfile.TemporaryDirectory() as folder:
         whole_runs(options, Path(folder))
         latencies(options, Path(folder))

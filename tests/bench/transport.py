@@ -1,32 +1,39 @@
-"""What carries the hot path: http.client, urllib3 or requests, on SLAKE's real request bodies.
+"""What carries the hot path: our own exchanges, http.client, urllib3 or requests, side by side.
 
-    python tests/bench/transport.py [--threads 8] [--rounds 5]
+    python tests/bench/transport.py [--threads 8 64] [--rounds 5]      # SLAKE's bodies, 288 MB
+    python tests/bench/transport.py --small 10000 --threads 64 1024    # the ceiling
+    python tests/bench/transport.py --small 10000 --threads 64 256 1024 --latency-ms 200
 
-Each side sends the same 2,094 bodies (288 MB) over kept-alive connections from the same number of
-threads and reads each reply; mmscore's own client is measured beside them, with all it does.
+Each side sends the same bodies over kept-alive connections from the same number of threads and
+reads each reply; mmscore's client is measured with all it does. All ask an endpoint that costs
+next to nothing (`fast_endpoint.py`); the sides take turns, and the medians stand beside those of
+bare http.client threads.
 """
 
 from __future__ import annotations
 
 import argparse
 import http.client
+import json
 import queue
 import statistics
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from measure import SHARED, endpoint
+from measure import SHARED, fast_endpoint
 
 from mmscore.config.task import TaskConfig
 from mmscore.model.client import Client, Service, completions_url
 from mmscore.model.endpoint import media_encoder
 from mmscore.model.request import build_request, media_of
 from mmscore.plan.plan import plan
+from mmscore.run.interrupts import own_process
 
 HEADERS = {"Content-Type": "application/json"}
+SMALL = (b'{"model":"m","messages":[{"role":"user",', b'"content":"What is it?"}]}')
 Body = tuple[bytes, ...]
 Send = Callable[[Body], None]
 
@@ -52,9 +59,8 @@ def by_http_client(url: str) -> Callable[[], Send]:
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
 
         def send(body: Body) -> None:
-            headers = {**HEADERS, "Content-Length": str(sum(map(len, body)))}
-            connection.request("POST", parts.path, body, headers)
-            connection.getresponse().read()
+            connection.request("POST", parts.path, b"".join(body), HEADERS)
+            json.loads(connection.getresponse().read())
 
         return send
 
@@ -65,11 +71,11 @@ def by_urllib3(url: str) -> Callable[[], Send]:
     """One pool for all threads, as urllib3 is meant to be used."""
     import urllib3
 
-    pool = urllib3.PoolManager(maxsize=64, block=False)
+    pool = urllib3.PoolManager(maxsize=2048, block=False)
 
     def sender() -> Send:
         def send(body: Body) -> None:
-            pool.request("POST", url, body=b"".join(body), headers=HEADERS)
+            pool.request("POST", url, body=b"".join(body), headers=HEADERS).json()
 
         return send
 
@@ -127,8 +133,8 @@ def timed(sender: Callable[[], Send], todo: Sequence[Body], threads: int) -> tup
             except queue.Empty:
                 return
 
-    started, cpu = time.monotonic(), time.process_time()
     workers = [threading.Thread(target=work) for _ in range(threads)]
+    started, cpu = time.monotonic(), time.process_time()
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -139,18 +145,51 @@ def timed(sender: Callable[[], Send], todo: Sequence[Body], threads: int) -> tup
 def main() -> None:
     """Measure and print medians."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--threads", type=int, nargs="+", default=[8, 64])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--small", type=int, help="so many small requests instead of SLAKE's")
+    parser.add_argument("--latency-ms", type=float, default=0)
+    parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
     options = parser.parse_args()
-    todo = bodies()
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in SIDES}
-    with endpoint() as url:
-        for _ in range(options.rounds):
-            for name, side in SIDES.items():
-                found[name].append(timed(side(completions_url(url)), todo, options.threads))
-    for name, costs in found.items():
-        wall, cpu = (statistics.median(cost[at] for cost in costs) for at in (0, 1))
-        print(f"{name:<20}{wall:>7.2f} s{cpu:>7.2f} s cpu   {options.threads} threads")
+    descriptors()
+    own_process()  # what the command line does, for all sides alike
+    todo = [SMALL] * options.small if options.small else bodies()
+    with fast_endpoint(options.latency_ms) as url:
+        for threads in options.threads:
+            found: dict[str, list[tuple[float, float]]] = {name: [] for name in options.sides}
+            for _ in range(options.rounds):
+                for name in options.sides:
+                    found[name].append(timed(SIDES[name](completions_url(url)), todo, threads))
+            ideal = len(todo) * options.latency_ms / 1000 / threads
+            told(found, threads, len(todo), ideal)
+
+
+def descriptors() -> None:
+    """Allow as many connections as there may be threads."""
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def told(
+    found: Mapping[str, Sequence[tuple[float, float]]], threads: int, count: int, ideal: float
+) -> None:
+    """Print a line for each side."""
+    middle = {
+        name: [statistics.median(cost[at] for cost in costs) for at in (0, 1)]
+        for name, costs in found.items()
+    }
+    for name, (wall, cpu) in middle.items():
+        beside = f"  {wall / ideal:.2f} x the ideal" if ideal else ""
+        floor = middle.get("http.client")
+        if floor:
+            beside += f"  {wall / floor[0]:.2f} x wall {cpu / floor[1]:.2f} x cpu of http.client"
+        print(
+            f"{threads:>5} threads {name:<18}{wall:>7.2f} s{cpu:>7.2f} s cpu"
+            f"{count / wall:>8.0f}/s{cpu / count * 1e6:>6.0f} us each{beside}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def test_the_sample_set_is_asked_whole() -> None:
     found = load(SAMPLES)
     assert [sample.id for sample in found] == [f"shapes/{number}" for number in range(1, 11)]
     assert [sample.problem for sample in found] == [None] * 10
-    assert [sample.target for sample in found] == ["B", "B", "B", "a", *"ABBAB", None]
+    assert [sample.target for sample in found] == ["B", "B", "B", "a", *"ABBAB", ""]
     assert [len(sample.choices) for sample in found] == [2, 3, 2, 2, 2, 3, 2, 2, 2, 2]
     assert found[2].choices == ("Square", "it's a bar")
     assert found[5].choices == ("None", "One", "Two")
@@ -122,14 +122,8 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"options": {"a": 1}}, "`options` is an object, expected a list"),
     ({"options": None}, "no options"),
     ({"options": "", "A": "a", "C": "c"}, "option `B` is empty but option `C` is not"),
-    ({"options": ["only"]}, "`options` has 1 option, expected at least 2"),
-    ({"options": []}, "`options` has 0 options, expected at least 2"),
-    ({"options": '["cat", "dog", ""]'}, "option C is empty"),
     ({"options": ["a", "\ud83d"]}, "option B holds a lone surrogate (U+D83D)"),
     ({"question": "\udc00?"}, "the text holds a lone surrogate"),
-    ({"answer": "E"}, "`answer` `E` is no label of the 2 options (A to B)"),
-    ({"answer": "dog"}, "`answer` `dog` is the text of option B, expected its label (write B)"),
-    ({"answer": "A,B"}, "`answer` `A,B` is no label of the 2 options"),
     ({"answer": 1}, "`answer` is a number, expected a string"),
     ({"answer": None}, "`answer` is null, expected a string"),
     ({"image_7": 5}, "column `image_7` is a number, expected a path"),
@@ -181,13 +175,46 @@ def test_a_hostile_column_name_is_shown_harmless_and_short(tmp_path: Path) -> No
     assert "no column `question`" in problem and problem.isprintable() and len(problem) < 700
 
 
+ODD: list[tuple[dict[str, Any], str]] = [
+    ({"options": ["only"]}, "`options` has 1 option, expected at least 2"),
+    ({"options": []}, "`options` has 0 options, expected at least 2"),
+    ({"options": '["cat", "dog", ""]'}, "option C is empty"),
+    ({"answer": "E"}, "`answer` `E` is no label of the 2 options (A to B)"),
+    ({"answer": "dog"}, "`answer` `dog` is the text of option B, expected its label"),
+    ({"answer": "A,B"}, "`answer` `A,B` is no label of the 2 options"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), ODD, ids=[said for _, said in ODD])
+def test_what_is_odd_is_asked_and_told_and_refused_by_strict(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    sample = only(tmp_path, asking(**change))
+    assert sample.problem is None and prompt_of(sample)
+    assert said in sample.warnings[0]
+    with pytest.raises(DataError) as caught:
+        only(tmp_path, asking(**change), extra={"strict": True})
+    assert said in caught.value.message
+
+
 @pytest.mark.parametrize(
-    "change", [{"options": ["only"]}, {"options": ["a", ""]}, {"answer": "E"}, {"answer": "dog"}]
+    ("answer", "target", "scored"),
+    [
+        ("", "", {}),
+        (" ", "", {}),
+        ([], "", {}),
+        (["A", "C"], "A\nC", {}),
+        (["A", " A "], "A", {"accuracy": 1.0}),
+        ("A\nC", "A\nC", {"accuracy": 0.0}),
+    ],
 )
-def test_strict_asks_whatever_the_reference_asks(tmp_path: Path, change: dict[str, Any]) -> None:
-    sample = only(tmp_path, asking(**change), extra={"strict": True})
-    assert sample.problem is None
-    assert prompt_of(sample)
+def test_only_one_answer_is_scored_by_rule(
+    tmp_path: Path, answer: object, target: str, scored: dict[str, float]
+) -> None:
+    sample = only(tmp_path, asking(answer=answer))
+    assert sample.target == target  # a judge is shown the answers a line each
+    assert BENCHMARK.score("A", sample) == scored
+    assert bool(sample.warnings) == (scored != {"accuracy": 1.0})
 
 
 def test_strict_ends_the_set_where_the_reference_does(tmp_path: Path) -> None:

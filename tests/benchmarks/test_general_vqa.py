@@ -170,9 +170,9 @@ def test_bad_records_are_listed_before_the_first_request_and_can_be_left_out(
 
 
 def test_strict_ends_at_the_first_record_the_reference_refuses(tmp_path: Path) -> None:
-    file = write(tmp_path, {"messages": []}, asking("<image 1>", image_1=5))
+    file = write(tmp_path, asking("q"), asking("<image 1>", image_1=5))
     strict = samples(locate(str(file), "general_vqa"), Options(extra={"strict": True}))
-    assert next(strict).messages == ()  # the reference asks nothing, but asks it
+    assert next(strict).problem is None
     with pytest.raises(DataError, match=r"line 2: column `image_1`"):
         next(strict)
 
@@ -198,12 +198,12 @@ def test_what_has_no_use_here_is_said(tmp_path: Path) -> None:
 
 
 def test_columns_understood() -> None:
-    known = ["messages", "answer", "id", "image_1", "image_100", "videos", "audio_7_format"]
+    known = ["messages", "question", "answer", "id", "image", "image_path"]
+    known += ["image_1", "image_100", "videos", "audio_7_format"]
     unknown = [
         "image_0",
         "image_101",
         "image_01",
-        "question",
         "Image_1",
         "images_1",
         "images_format",
@@ -231,19 +231,50 @@ def test_the_whole_reply_is_scored_against_the_only_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "target"),
+    ("answer", "target", "warned"),
     [
-        (" x ", "x"),
-        (["x", " x ", ""], "x"),
-        (["a", "b"], None),
-        ([], None),
-        (0, None),
-        (False, None),
+        (" x ", "x", ""),
+        (["x", " x ", ""], "x", ""),
+        (["a", "b", "a"], "a\nb", ""),
+        ("", None, "no answer"),
+        (" ", None, "no answer"),
+        (None, None, "no answer"),
+        ([], "", "`answer` is `[]`"),
+        (["", " "], "", "`answer` is `['', ' ']`"),
+        (0, "", "`answer` is `0`"),
+        (False, "", "`answer` is `False`"),
     ],
 )
-def test_only_one_answer_can_be_scored_against(
-    tmp_path: Path, answer: object, target: str | None
+def test_several_answers_are_lines_of_one_text(
+    tmp_path: Path, answer: object, target: str | None, warned: str
 ) -> None:
     sample = only(write(tmp_path, asking("q", answer=answer)))
     assert sample.target == target
-    assert bool(sample.warnings) == (target is None)
+    assert warned in "".join(sample.warnings) and bool(sample.warnings) == bool(warned)
+
+
+@pytest.mark.parametrize("answer", [3, True, 1.5, ["a", 2], {"a": 1}])
+def test_an_answer_that_is_no_text_is_refused(tmp_path: Path, answer: object) -> None:
+    assert "`answer` is " in str(only(write(tmp_path, asking("q", answer=answer))).problem)
+
+
+@pytest.mark.parametrize(
+    ("columns", "parts"),
+    [
+        ({}, ["What?"]),
+        ({"image": "a.png"}, ["image", "What?"]),
+        ({"image_path": "a.png"}, ["image", "What?"]),
+        ({"image": ["a.png", "a.png"]}, ["image", "image", "What?"]),
+        ({"image": BASE64}, ["image", "What?"]),
+        ({"image_1": "a.png", "image": "b.png"}, ["image", "What?"]),
+        ({"image_2": "a.png", "question": "Is <image 2> it?"}, ["Is ", "image", " it?"]),
+        ({"video_1": "a.mp4", "images": ["a.png"]}, ["image", "video", "What?"]),
+    ],
+)
+def test_a_question_without_messages_is_asked_with_its_media(
+    tmp_path: Path, columns: dict[str, Any], parts: list[str]
+) -> None:
+    sample = only(write(tmp_path, {"question": "What?", "answer": "x", **columns}))
+    assert sample.problem is None and sample.target == "x"
+    content = sample.messages[0].content
+    assert ([content] if isinstance(content, str) else shape(sample)) == parts

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.browser import Tab, axe_script
-from support.browser_fixtures import GREY
+from support.browser_fixtures import GREY, check_accessibility, counted, pick, text
 from support.pages import page_of
 from support.runs import sample
 
@@ -29,28 +29,9 @@ def ids(tab: Tab) -> list[str]:
     return found
 
 
-def text(tab: Tab, selector: str) -> str:
-    return str(tab.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))
-
-
-def counted(tab: Tab) -> str:
-    return text(tab, ".count")
-
-
 def opened(tab: Tab) -> str | None:
     found: str | None = tab.run("state.open === null ? null : wordAt('id', state.open)")
     return found
-
-
-def pick(tab: Tab, label: str, value: str) -> None:
-    """Choose from a menu as a reader does."""
-    tab.run(
-        f"""(() => {{
-          const menu = document.querySelector('select[aria-label="{label}"]');
-          menu.value = {json.dumps(value)};
-          menu.dispatchEvent(new Event("change", {{ bubbles: true }}));
-        }})()"""
-    )
 
 
 def test_filters_combine_and_are_cleared(show: Show, drawn: Path) -> None:
@@ -331,9 +312,6 @@ def test_the_language_is_the_readers_and_can_be_switched(show: Show, drawn: Path
     assert text(show(drawn, languages="fr-FR"), "#samples h2") == "Samples"
 
 
-AXE_OPTIONS = {"resultTypes": ["violations"]}
-
-
 @pytest.mark.parametrize(
     ("name", "options", "fragment"),
     [
@@ -354,16 +332,6 @@ def test_the_checker_of_accessibility_finds_nothing(
     check_accessibility(tab, script)
     tab.press("?")
     check_accessibility(tab, script)
-
-
-def check_accessibility(tab: Tab, script: str) -> None:
-    tab.run(f"{script};0")
-    found = tab.run(
-        f"""axe.run(document, {json.dumps(AXE_OPTIONS)}).then((result) => result.violations.map(
-          (one) => `${{one.id}}: ${{one.nodes.map((node) => node.html.slice(0, 200) +
-            node.failureSummary).join(" | ")}}`))"""
-    )
-    assert found == []
 
 
 @pytest.mark.parametrize("width", [390, 320])
@@ -452,3 +420,9 @@ def test_hostile_text_runs_nothing(show: Show, tmp_path: Path) -> None:
         assert not tab.run(
             'document.querySelectorAll(\'[href^="javascript"], [src^="javascript"]\').length'
         )
+
+
+def test_a_run_without_a_sample_has_a_page(show: Show, tmp_path: Path) -> None:
+    tab = show(page_of(tmp_path, [], planned={"en_open": 5}), "#sample=q1&sort=score&q=x")
+    shown = text(tab, "#main")
+    assert "Nothing was asked yet." in shown and "Unfinished: 5 of 5 not asked" in shown

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from support import ROOT, run_cli
+from support.clocks import hurried
 from support.hubs import bytes_of, hub, mock_hub, paths, serving, sha256
 from support.server import (
     Request,
@@ -39,7 +40,7 @@ from mmscore.dataset.hub.download import Wanted
 from mmscore.dataset.hub.hub_files import HubFiles, locate
 from mmscore.dataset.hub.repository import find_repository
 from mmscore.errors import ConfigError, DataError, HubError, StorageError
-from mmscore.web import session
+from mmscore.web import retry, session
 from mmscore.web.errors import Target, WebError
 from mmscore.web.session import Web
 
@@ -52,7 +53,7 @@ TABLE = {"o/n": {"test.json": DATA, "sub dir/ü.json": b"[]"}}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits between attempts are not what is tested here, save where a test says so."""
-    monkeypatch.setattr(session, "LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr(retry, "SYSTEM", hurried())
 
 
 def files(data: str | None = "modelscope:o/n", **options: Any) -> HubFiles:
@@ -291,7 +292,7 @@ def test_offline_makes_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_passing_faults_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(retry, "SYSTEM", hurried())
     faults = [drop(), status(503, retry_after=30), status(429), half_body(as_json([1] * 99))]
     good = hub(TABLE)
     count = 0

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import ROOT, run_cli
+from support.clocks import hurried
 from support.hubs import bytes_of, hub, serving
 from support.server import Request, Response, Server, drop, file, raw, reply, serve, status
 
@@ -36,7 +37,7 @@ from mmscore.dataset.hub.remote_zip import RemoteArchive, open_directory
 from mmscore.dataset.zip_archive import Archive, ArchiveMember, open_archive
 from mmscore.errors import DataError, HubError
 from mmscore.run.loop import RunLoop
-from mmscore.web import session
+from mmscore.web import retry
 from mmscore.web.errors import ChangedError, RangesUnusableError, Target, WebError
 from mmscore.web.ranges import RemoteFile, read_span
 from mmscore.web.session import Web
@@ -46,7 +47,7 @@ Members = dict[str, bytes]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(retry, "SYSTEM", hurried())
 
 
 def packed(

@@ -131,12 +131,21 @@ def test_an_encrypted_member_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "name"), [(zipfile.ZIP_BZIP2, "bzip2"), (zipfile.ZIP_LZMA, "lzma")]
+    ("method", "name"), [(97, "WavPack"), (9, "deflate64"), (20, "zstd"), (77, "unknown")]
 )
 def test_an_unsupported_method_is_named(tmp_path: Path, method: int, name: str) -> None:
-    archive = open_archive(write(tmp_path, packed([("a.jpg", b"data", method)])))
-    with pytest.raises(DataError, match=rf"`a.jpg` is packed by method {method} \({name}\)"):
-        archive.read("a.jpg")
+    data = bytearray(stored(("a.jpg", b"data")))
+    at = data.index(b"PK\1\2")
+    data[at + 10] = method
+    path = write(tmp_path, bytes(data), "my set.zip")
+    zip_file = _core.Zip.open(path)
+    assert (zip_file.method(0), zip_file.is_encrypted(0)) == (name, False)
+    for ask in (zip_file.check, zip_file.read):
+        with pytest.raises(
+            DataError, match=rf"`a.jpg` is packed by method {method} \({name}\)"
+        ) as e:
+            ask(0)
+        assert "7z x -ounpacked -- 'my set.zip'" in (e.value.hint or "")
 
 
 def test_a_file_cut_after_it_was_opened_is_an_error(tmp_path: Path) -> None:
@@ -174,7 +183,9 @@ names = st.text(
     ["a/b.jpg", "b.jpg", "c/a/b.jpg", "a/", "._b.jpg", "__MACOSX/b.jpg", "肺/é.png"]
 )
 contents = st.binary(max_size=60) | st.sampled_from([b"a" * 5000, bytes(range(256)) * 20])
-methods = st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+methods = st.sampled_from(
+    [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
 archives = st.lists(st.tuples(names, contents, methods), max_size=8)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -31,7 +30,7 @@ from support.server import (
 )
 
 from mmscore.errors import ConfigError
-from mmscore.model.client import Client, Service, completions_url, hint_for, retry_after
+from mmscore.model.client import Client, Service, completions_url
 from mmscore.types import Reply, Usage
 
 BODY = (b'{"model":"m","messages":[{"role":"user",', b'"content":"hi"}]}')
@@ -289,14 +288,6 @@ def test_a_wait_that_is_too_long_is_reported_not_slept() -> None:
     assert time.monotonic() - started < 3
 
 
-def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:
-    assert retry_after("3") == 3.0
-    assert retry_after(None) is None
-    assert retry_after("soon") is None
-    waits = retry_after(formatdate(time.time() + 30, usegmt=True))
-    assert waits is not None and 25 < waits <= 31
-
-
 def test_a_slow_answer_within_its_time_is_an_answer() -> None:
     with serve(slow(reply("x"), 0.3)) as server:
         got = ask(server.url)
@@ -327,9 +318,3 @@ def test_a_proxy_is_used_for_other_hosts(monkeypatch: pytest.MonkeyPatch) -> Non
 
         assert proxy_for(parse_url("http://10.1.2.3/v1")) is None
     assert got.text == "through the proxy"
-
-
-def test_a_hint_says_which_option_helps() -> None:
-    assert "--max-image-bytes" in (hint_for(400, "Image is too LARGE") or "")
-    assert "--max-image-bytes" in (hint_for(413, "no") or "")
-    assert "key" in (hint_for(401, "no") or "")

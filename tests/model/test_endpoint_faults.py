@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support import run_cli
 from support.server import Request, Response, raw, reply, serve, status
 
 from mmscore.error_text import without_secrets
 from mmscore.errors import ConfigError
+from mmscore.model.answer_bodies import read_body
 from mmscore.model.client import Client, Service, completions_url
-from mmscore.model.replies import ReplyError, StreamReader, read_completion, split_think
+from mmscore.model.providers import OPENAI
+from mmscore.think import split_think
 from mmscore.web.urls import parse_url
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(
-            ["choices", "message", "delta", "content", "usage", "error", "finish_reason", "text",
-             "prompt_tokens", "index", "refusal", "reasoning", "thinking", "type"]
-        ),
-        inner,
-        max_size=4,
-    ),
-    max_leaves=12,
-)  # fmt: skip
-
-
-@given(JSON)
-def test_no_answer_is_more_than_a_failed_attempt(value: Any) -> None:
-    with contextlib.suppress(ReplyError):
-        read_completion(json.dumps(value).encode())
-
-
-@given(st.lists(st.dictionaries(st.sampled_from(["choices", "usage", "x"]), JSON), max_size=3))
-def test_no_stream_is_more_than_a_failed_attempt(events: list[dict[str, Any]]) -> None:
-    reader = StreamReader()
-    for event in events:
-        reader.add(event)
-    with contextlib.suppress(ReplyError):
-        reader.completion()
 
 
 @pytest.mark.parametrize("tag", ["<think>", '<think signature="', "<think", "</think>", "<think "])
 def test_reasoning_tags_without_end_are_read_in_linear_time(tag: str) -> None:
-    body = json.dumps({"choices": [{"message": {"content": tag * 200_000}}]}).encode()
+    body = json.dumps({"choices": [{"message": {"content": tag * 200_000}}]})
     started = time.process_time()
-    read_completion(body)
+    read_body(body, OPENAI)
     assert time.process_time() - started < 2.0
 
 
@@ -75,14 +45,9 @@ def test_the_first_block_is_split_off(text: str, expected: tuple[str, str | None
 @pytest.mark.parametrize("count", [-1, 2**60, 10**400, "12", 1.5, True, [3], {}])
 def test_a_token_count_that_cannot_be_is_none(count: Any) -> None:
     usage = {"prompt_tokens": count, "completion_tokens": 3}
-    body = json.dumps({"choices": [{"message": {"content": "A"}}], "usage": usage}).encode()
-    found = read_completion(body).usage
+    body = json.dumps({"choices": [{"message": {"content": "A"}}], "usage": usage})
+    found = read_body(body, OPENAI).usage
     assert found.prompt_tokens is None and found.completion_tokens == 3
-
-
-def test_a_byte_order_mark_is_no_trouble() -> None:
-    body = b"\xef\xbb\xbf" + json.dumps({"choices": [{"message": {"content": "A"}}]}).encode()
-    assert read_completion(body).text == "A"
 
 
 def ask(url: str, **service: Any) -> Any:

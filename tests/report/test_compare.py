@@ -12,7 +12,7 @@ from support.runs import INFO, sample, write_run
 from mmscore.errors import DataError
 from mmscore.report import load
 from mmscore.report.boxes import Style
-from mmscore.report.compare import Comparison, compare, to_json, to_text
+from mmscore.report.compare import Comparison, compare, to_dict, to_json, to_text
 
 
 def pair(
@@ -137,3 +137,34 @@ def test_ascii_and_hostile_text(tmp_path: Path) -> None:
     text = to_text(pair(tmp_path, before, [sample(0, 0.0)]), Style(boxes=False))
     assert "\x1b" not in text
     assert text.replace("肺", "").isascii()
+
+
+def test_questions_on_one_image_are_told_from_independent_ones(tmp_path: Path) -> None:
+    def on_images(*scores: float) -> list[dict[str, Any]]:
+        return [
+            sample(i, score, media=[{"place": f"{i // 5}.png", "sha256": f"{i // 5}"}])
+            for i, score in enumerate(scores)
+        ]
+
+    alike = [0.0] * 10 + [1.0] * 5 + [0.0] * 15
+    found = pair(tmp_path, on_images(*[0.0] * 30), on_images(*alike))
+    assert found.interval is not None and found.clustered is not None
+    width, wider = (high - low for low, high in (found.interval, found.clustered))
+    assert wider > 1.5 * width
+    assert "by image   95% CI" in to_text(found)
+    assert set(to_dict(found)["difference"]) == {"value", "low", "high", "clustered"}
+
+
+def test_groups_have_their_own_paired_intervals(tmp_path: Path) -> None:
+    def grouped(*scores: float) -> list[dict[str, Any]]:
+        return [
+            sample(i, score, metadata={"modality": ("CT", "MRI")[i % 2]})
+            for i, score in enumerate(scores)
+        ]
+
+    found = pair(tmp_path, grouped(0, 0, 0, 1, 0, 1, 0), grouped(1, 0, 1, 1, 0, 0, 0))
+    rows = {row["value"]: row for row in to_dict(found)["groups"]["modality"]}
+    assert (rows["CT"]["pairs"], rows["CT"]["gained"], rows["CT"]["lost"]) == (4, 2, 0)
+    assert rows["CT"]["difference"]["value"] == 0.5
+    assert rows["CT"]["difference"]["low"] < 0.5 < rows["CT"]["difference"]["high"]
+    assert rows["MRI"]["scores"] == pytest.approx([2 / 3, 1 / 3])

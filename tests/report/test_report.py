@@ -410,7 +410,7 @@ def test_a_score_that_is_no_number_stops_the_report(tmp_path: Path, value: objec
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     run = load(write_run(tmp_path, mixed(1, 0)))
     with pytest.raises(StorageError, match=r"cannot write .*report\.json"):
-        write(build(run), run, "json", tmp_path / "missing")
+        write(build(run), run, "json", tmp_path / "missing" / "report.json")
 
 
 def test_lone_surrogates_do_not_stop_the_writers(tmp_path: Path) -> None:

@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 from mmscore.report.repeats import RepeatedSample
 from mmscore.report.statistics import (
     bootstrap,
+    chi_square_tail,
     clustered,
+    cochran,
     deviation,
+    difference_interval,
+    holm,
     interval,
     mcnemar,
     mean,
@@ -204,3 +208,74 @@ def test_the_majority_is_the_commonest_answer(
     answers: tuple[int, ...], values: tuple[float, ...], expected: float
 ) -> None:
     assert RepeatedSample("q", values, answers).majority == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "freedom", "tail"),
+    [
+        (2.8, 2, 0.24659696394160646),
+        (0.5, 1, 0.47950012218695337),
+        (7.3, 5, 0.19926778992124214),
+        (30.0, 4, 4.894437128029217e-06),
+        (300.0, 7, 6.0496418565564134e-61),
+        (0.001, 3, 0.9999915920809419),
+        (0.0, 3, 1.0),
+        (5000.0, 1, 0.0),
+    ],
+)
+def test_the_tail_of_chi_square_is_that_of_tables(value: float, freedom: int, tail: float) -> None:
+    assert chi_square_tail(value, freedom) == pytest.approx(tail, rel=1e-12)
+
+
+def test_cochran_by_hand() -> None:
+    # Three models right 5, 3 and 1 times of 6; rows sum to 3 2 2 1 1 0.
+    rows = [(1, 1, 1), (1, 1, 0), (1, 1, 0), (1, 0, 0), (1, 0, 0), (0, 0, 0)]
+    # 3 * 2 * ((5-3)^2 + 0 + (1-3)^2) / (0 + 2 + 2 + 2 + 2 + 0)
+    statistic, freedom, p = cochran(rows)
+    assert (statistic, freedom) == (6.0, 2)
+    assert p == pytest.approx(math.exp(-3))
+
+
+def test_cochran_of_two_models_is_mcnemar_without_correction() -> None:
+    rows = [(0, 1)] * 10 + [(1, 0)] * 4 + [(1, 1)] * 7 + [(0, 0)]
+    assert cochran(rows)[0] == pytest.approx((10 - 4) ** 2 / 14)
+
+
+@pytest.mark.parametrize("rows", [[], [(1, 1, 1)], [(0, 0, 0), (1, 1, 1)]])
+def test_cochran_where_nothing_tells_models_apart(rows: list[tuple[float, ...]]) -> None:
+    assert cochran(rows)[0] == 0.0 and cochran(rows)[2] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "corrected"),
+    [
+        ([0.01, 0.02, 0.03, 0.04], [0.04, 0.06, 0.06, 0.06]),
+        ([0.04, 0.01, 0.03], [0.06, 0.03, 0.06]),
+        ([0.5, 0.9], [1.0, 1.0]),
+        ([0.02], [0.02]),
+        ([], []),
+    ],
+)
+def test_holm_corrects_each_and_keeps_their_order(
+    given: list[float], corrected: list[float]
+) -> None:
+    assert holm(given) == pytest.approx(corrected)
+
+
+@pytest.mark.parametrize(
+    ("differences", "expected"),
+    [
+        ([0.0] * 24, (-wilson(0, 24)[1], wilson(0, 24)[1])),
+        ([1.0] * 3, (wilson(3, 3)[0], 1.0)),
+        ([-1.0], (-1.0, -wilson(1, 1)[0])),
+        ([0.1, 0.1], (0.1, 0.1)),
+        ([0.5], None),
+        ([], None),
+        ([1.0, 0.0, -1.0, 0.0], bootstrap([1.0, 0.0, -1.0, 0.0])),
+    ],
+)
+def test_pairs_that_are_all_alike_have_an_interval_of_some_width(
+    differences: list[float], expected: tuple[float, float] | None
+) -> None:
+    found = difference_interval(differences)
+    assert found == (None if expected is None else pytest.approx(expected))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def test_a_limit_that_cannot_be_raised_is_told(monkeypatch: pytest.MonkeyPatch) 
     def refuse(which: int, both: Any) -> None:
         raise ValueError("current limit exceeds maximum limit")
 
+    monkeypatch.setattr(descriptors, "_open_now", lambda: 10)
     monkeypatch.setattr(resource, "getrlimit", lambda which: (256, INFINITY))
     monkeypatch.setattr(resource, "setrlimit", refuse)
     told: list[str] = []
@@ -82,13 +84,16 @@ def test_a_fault_of_the_machine_stops_the_run_and_is_no_samples(
     image = Path(__file__).parents[2] / "data" / "samples"
     (tmp_path / "a.png").write_bytes(next(image.rglob("*.png")).read_bytes())
     count = [0]
-    real = Path.read_bytes
+    real = os.fdopen
 
-    def read(self: Path) -> bytes:
-        count[0] += self.name == "a.png"
-        if count[0] == 5 and self.name == "a.png":
-            raise OSError(number, "broken")
-        return real(self)
+    def opened(descriptor: int, mode: str = "r", **more: Any) -> Any:
+        file = real(descriptor, mode, **more)
+        if mode == "rb":  # as a medium is read
+            count[0] += 1
+            if count[0] == 5:
+                file.close()
+                raise OSError(number, "broken")
+        return file
 
     with serve(reply("x")) as server:
         command = [
@@ -97,7 +102,7 @@ def test_a_fault_of_the_machine_stops_the_run_and_is_no_samples(
         ]  # fmt: skip
         with monkeypatch.context() as patched:
             patched.setattr("mmscore.model.attachments.REMEMBERED_BYTES", 0)
-            patched.setattr(Path, "read_bytes", read)
+            patched.setattr(os, "fdopen", opened)
             ran = run_cli(*command, "--out", str(out))
         assert ran.code == 1 and "broken" in ran.err and "hint:" in ran.err
         assert "fault of mmscore" not in ran.err

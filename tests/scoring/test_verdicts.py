@@ -225,7 +225,7 @@ def judged(row: dict[str, Any]) -> tuple[dict[str, Any], list[Scripted]]:
             "contract": {"score_type": given["score_type"]},
         }
     )
-    judges = [Judge(n, n, {}, c) for n, c in zip(names, clients, strict=True)]  # type: ignore[arg-type]
+    judges = [Judge(n, n, {}, client=c) for n, c in zip(names, clients, strict=True)]  # type: ignore[arg-type]
     asked = panel.JudgePanel(config, benchmark.metrics, judges, None, None, print)
     asked._probed = True
     choices = ("CT", "MRI", "X-Ray", "PET") if given["task"] == "general_vmcq" else ()

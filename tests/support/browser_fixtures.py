@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,35 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = folder / "report.html"
     file.write_text(page, encoding="utf-8")
     return file
+
+
+def text(tab: Tab, selector: str) -> str:
+    return str(tab.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))
+
+
+def counted(tab: Tab) -> str:
+    return text(tab, ".count")
+
+
+def pick(tab: Tab, label: str, value: str) -> None:
+    """Choose from a menu as a reader does."""
+    tab.run(
+        f"""(() => {{
+          const menu = document.querySelector('select[aria-label="{label}"]');
+          menu.value = {json.dumps(value)};
+          menu.dispatchEvent(new Event("change", {{ bubbles: true }}));
+        }})()"""
+    )
+
+
+AXE_OPTIONS = {"resultTypes": ["violations"]}
+
+
+def check_accessibility(tab: Tab, script: str) -> None:
+    tab.run(f"{script};0")
+    found = tab.run(
+        f"""axe.run(document, {json.dumps(AXE_OPTIONS)}).then((result) => result.violations.map(
+          (one) => `${{one.id}}: ${{one.nodes.map((node) => node.html.slice(0, 200) +
+            node.failureSummary).join(" | ")}}`))"""
+    )
+    assert found == []

@@ -48,6 +48,7 @@ def sample(index: int, value: float | None = 1.0, **changes: Any) -> dict[str, A
         "finish_reason": "stop",
         "usage": {"prompt_tokens": 10, "completion_tokens": 2},
         "seconds": 0.5,
+        "answer_seconds": 0.4,
         "first_token_seconds": None,
         "attempts": 1,
         "error": None,

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from support.clocks import hurried
 from support.server import Request, Response, raw, serve, status
 from support.sockets import answer, listening, read_request
 
 from mmscore.errors import ConfigError
-from mmscore.web import session, wire
+from mmscore.web import retry, session, wire
 from mmscore.web.errors import Target, WebError
+from mmscore.web.retry import Clock
 from mmscore.web.session import PACE_BYTES, PACE_SECONDS, Web
 
 OPEN: list[Web] = []
@@ -25,7 +27,7 @@ OPEN: list[Web] = []
 @pytest.fixture(autouse=True)
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Waits between attempts are not what is tested here; what is open is closed."""
-    monkeypatch.setattr(session, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(retry, "SYSTEM", hurried())
     monkeypatch.setattr(wire, "SLICE", 0.05)
     yield
     while OPEN:
@@ -196,7 +198,7 @@ def test_what_trickles_is_not_waited_for(head: bytes, piece: bytes) -> None:
     started = time.monotonic()
     refused = pytest.raises(WebError, match="within 60 s")
     with listening(trickling(head, piece)) as server, refused as caught:
-        fetched(server.url, of=web(clock=fast))
+        fetched(server.url, of=web(clock=Clock(now=fast)))
     assert caught.value.retriable and time.monotonic() - started < 1.0
 
 
@@ -212,7 +214,7 @@ def test_a_slow_download_goes_on_as_long_as_it_comes_further() -> None:
 
     got = 0
     with listening(steady) as server:
-        asking = web(clock=lambda: clock[0]).get(Target(server.url, "`a.zip`"))
+        asking = web(clock=Clock(now=lambda: clock[0])).get(Target(server.url, "`a.zip`"))
         with asking as found:
             for piece in found.pieces():
                 got += len(piece)
@@ -230,7 +232,8 @@ def test_what_must_come_within_a_time_does_not_outlast_it_at_any_pace() -> None:
             connection.sendall(b"x" * PACE_BYTES)
 
     with listening(endless) as server:
-        asking = web(clock=lambda: clock[0]).get(Target(server.url, "the list"), seconds=300.0)
+        one = web(clock=Clock(now=lambda: clock[0]))
+        asking = one.get(Target(server.url, "the list"), seconds=300.0)
         with pytest.raises(WebError, match="the list"), asking as found:
             for _ in found.pieces():
                 clock[0] += 1.0

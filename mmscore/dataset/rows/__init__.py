@@ -3,8 +3,8 @@
 Every reader yields `Row`s, plain dicts that also know their place in the file, and holds one of
 them at a time, so a file may be larger than memory. Two rules hold for all formats:
 
-* Text files are UTF-8 whatever the locale says. A byte order mark is dropped, LF or CR LF ends a
-  line (U+2028 inside a string splits nothing), blank lines are skipped.
+* Text files are UTF-8 whatever the locale says. A byte order mark is dropped, LF, CR LF or CR ends
+  a line (U+2028 inside a string splits nothing), blank lines are skipped.
 * Large cells of the columns named in `late` are left in the file: the row holds a `Cell`, and
   whoever needs the content calls `Cell.read()` then. Of JSON, where prose stands beside media, only
   what begins like base64 or a `data:` URI is left, however deep inside the column.
@@ -97,12 +97,12 @@ def read(
 
 
 def _at_least_one(rows: Iterator[Row], path: Path, want: Want) -> Iterator[Row]:
-    count = 0
     try:
-        for count, row in enumerate(rows, 1):  # noqa: B007 - counted, used after the loop
-            yield row
+        for first in rows:
+            yield first
+            yield from rows
+            return
     except OSError as error:
         raise DataError(f"cannot read `{path}`: {error.strerror or error}") from error
-    if count == 0:
-        bad = f" (bad rows skipped: {len(want.skipped)})" if want.skipped else ""
-        raise DataError(f"0 samples in `{path}`{bad}")
+    bad = f" (bad rows skipped: {len(want.skipped)})" if want.skipped else ""
+    raise DataError(f"0 samples in `{path}`{bad}")

@@ -89,7 +89,7 @@ def read_json(path: Path, want: Want) -> Iterator[Row]:
         except DataError as error:
             want.bad_row(error)
             continue
-        yield Row(_kept(values, want), path, number)
+        yield Row.at(_kept(values, want), path, number)
 
 
 def read_jsonl(path: Path, want: Want) -> Iterator[Row]:
@@ -109,7 +109,7 @@ def read_jsonl(path: Path, want: Want) -> Iterator[Row]:
                 continue
             number = line.number
             del line  # it may be large, and whoever takes the row may take their time
-            yield Row(values if want.columns is None else _kept(values, want), path, number)
+            yield Row.at(values if want.columns is None else _kept(values, want), path, number)
 
 
 def _kept(values: dict[str, object], want: Want) -> dict[str, object]:

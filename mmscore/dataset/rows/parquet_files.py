@@ -31,7 +31,7 @@ def read_parquet(path: Path, want: Want) -> Iterator[Row]:
         return Cell(name, partial(_load, file, leaf, row, element))
 
     for number, values in enumerate(file.rows(columns, late, cell), 1):
-        yield Row(values, path, number)
+        yield Row.at(values, path, number)
 
 
 def _load(file: ParquetFile, leaf: int, row: int, element: int) -> bytes | str:

@@ -31,10 +31,16 @@ class Row(dict[str, object]):
 
     __slots__ = ("number", "path")
 
-    def __init__(self, values: Mapping[str, object], path: Path, number: int) -> None:
-        super().__init__(values)
-        self.path = path
-        self.number = number
+    path: Path
+    number: int
+
+    @classmethod
+    def at(cls, values: Mapping[str, object], path: Path, number: int) -> Row:
+        """A row of these values at that place."""
+        row = cls(values)
+        row.path = path
+        row.number = number
+        return row
 
     @property
     def place(self) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import deque
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from mmscore.errors import DataError, machine_error
 
@@ -140,7 +143,7 @@ def find_whole(raw: bytes, cell: bytes) -> int | None:
 
 
 class TextFile:
-    """The lines of a UTF-8 file, an iterator; only a line feed ends a line."""
+    """The lines of a UTF-8 file, an iterator; LF, CR LF or CR alone ends a line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -148,6 +151,7 @@ class TextFile:
         self._stamp = _stamp(self._file)
         self._number = 0
         self._offset = self._file.tell()
+        self._split: deque[bytes] = deque()
 
     def __enter__(self) -> TextFile:
         return self
@@ -159,23 +163,98 @@ class TextFile:
         return self
 
     def __next__(self) -> Record:
-        line = self._file.readline(RECORD_BYTES + 1)
+        line = self._split.popleft() if self._split else self._next_line()
         if not line:
             raise StopIteration
         self._number += 1
-        if len(line) > RECORD_BYTES:
-            raise too_long(self.path, self._number)
         length = len(line) - line.endswith(b"\n")
         length -= line.endswith(b"\r", 0, length)
         offset = self._offset
         self._offset += len(line)
         return Record(line[:length], line[length:], self._number, offset, self.path, self._stamp)
 
+    def _next_line(self) -> bytes:
+        """The next line; those that lie behind it in what was read are kept for the next calls."""
+        pieces, length = [], 0
+        while True:
+            piece = self._file.readline(BUFFER_BYTES)
+            if piece.endswith(b"\r") and self._file.peek(1)[:1] == b"\n":
+                piece += self._file.read(1)
+            pieces.append(piece)
+            length += len(piece)
+            if length > RECORD_BYTES:
+                raise too_long(self.path, self._number + 1)
+            at = piece.find(b"\r")
+            if at >= 0 and piece[at:] != b"\r\n":
+                return self._first_of(b"".join(pieces))
+            if len(piece) < BUFFER_BYTES or piece.endswith(b"\n"):
+                return b"".join(pieces) if len(pieces) > 1 else piece
+
+    def _first_of(self, read: bytes) -> bytes:
+        """The first line of what was read, in which CR alone ends lines."""
+        first, *more = read.splitlines(keepends=True)
+        if more and not more[-1].endswith((b"\r", b"\n")):
+            self._file.seek(self._offset + len(read) - len(more.pop()))
+        self._split.extend(more)
+        return first
+
+    @property
+    def number(self) -> int:
+        """How many lines were passed."""
+        return self._number
+
+    @property
+    def offset(self) -> int:
+        """Where the next line begins."""
+        return self._offset
+
+    def ahead(self, most: int) -> bytes | None:
+        """The whole lines of the next `most` bytes, which stay ahead.
+
+        Returns:
+            The lines as they are; none where the first is longer, None at the end of the file.
+        """
+        self._split.clear()
+        self._file.seek(self._offset)
+        data = self._file.read(most)
+        self._file.seek(self._offset)
+        if len(data) == most:
+            return data[: data.rfind(b"\n") + 1]
+        return data or None
+
+    def through(self, pattern: re.Pattern[bytes], most: int) -> bytes:
+        """The next lines, to that in which what the pattern matches from their beginning ends.
+
+        Args:
+            pattern: What is looked for.
+            most: Bytes that are looked at; where it does not end in them, all are given. A line
+                that is longer is given alone.
+
+        Returns:
+            The lines as they are; empty at the end of the file.
+        """
+        data = self.ahead(most)
+        if not data:
+            line = None if data is None else next(self)
+            return b"" if line is None else line.raw + line.end
+        found = pattern.match(data)
+        if found is not None:
+            end = _LINE_END.search(data, found.end())
+            data = data if end is None else data[: end.end()]
+        self.go_on(len(data), count_lines(data))
+        return data
+
+    def go_on(self, count: int, lines: int) -> None:
+        """Makes the line behind so many bytes, which are so many lines, the next."""
+        self._split.clear()
+        self._number += lines
+        self._offset += count
+        self._file.seek(self._offset)
+
     def go_behind(self, line: Record) -> None:
         """Makes the line behind the given one the next."""
-        self._number = line.number
-        self._offset = line.offset + len(line.raw) + len(line.end)
-        self._file.seek(self._offset)
+        self._number, self._offset = line.number, line.offset
+        self.go_on(len(line.raw) + len(line.end), 0)
 
     def rest(self) -> Record:
         """All that is left, as one record."""
@@ -183,12 +262,20 @@ class TextFile:
         return Record(raw, b"", self._number + 1, self._offset, self.path, self._stamp)
 
 
+_LINE_END = re.compile(rb"\r\n?|\n")
+
+
+def count_lines(data: bytes) -> int:
+    """How many lines end in some bytes."""
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
 def too_long(path: Path, number: int) -> DataError:
     """The error of a record beyond `RECORD_BYTES`."""
     return DataError(f"`{path}` line {number} begins a record of over {RECORD_BYTES >> 20} MiB")
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path) -> BufferedReader:
     """The file, open behind its byte order mark."""
     with path.open("rb") as start:
         head = start.read(32)
@@ -197,12 +284,12 @@ def _open(path: Path) -> BinaryIO:
         what = "UTF-16 text without a byte order mark, or binary data"
     if what is not None:
         raise DataError(f"`{path}` is {what}, expected UTF-8 text", hint="save it as UTF-8")
-    whole: BinaryIO = path.open("rb", buffering=BUFFER_BYTES)
+    whole: BufferedReader = BufferedReader(path.open("rb", buffering=0), BUFFER_BYTES)
     whole.seek(len(BOM) if head.startswith(BOM) else 0)
     return whole
 
 
-def _stamp(file: BinaryIO) -> tuple[int, int]:
+def _stamp(file: BufferedIOBase) -> tuple[int, int]:
     """Size and time of change, which tell a changed file."""
     status = os.fstat(file.fileno())
     return status.st_size, status.st_mtime_ns

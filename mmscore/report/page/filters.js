@@ -14,6 +14,7 @@ function facetsOfPage() {
   else {
     choice("outcome", () => say("outcome"));
     page.names.forEach((name, place) => choice(`result:${place}`, () => say("result of", name), "result"));
+    page.names.forEach((name, place) => choice(`status:${place}`, () => say("status of", name), "status"));
   }
   for (const key of ["status", "subset", "rule", "finish", "verdict", "expected", "read"]) choice(key, () => say(key));
   if (page.kind === "compare") page.names.forEach((name, place) => choice(`read:${place}`, () => say("read of", name)));
@@ -56,7 +57,7 @@ let shown = natural;
 
 const ORDERS = page.kind === "run"
   ? { score: () => columns[`score:${page.primary}`], seconds: () => columns.seconds, length: () => columns.length, in: () => columns.in, out: () => columns.out }
-  : { outcome: () => columns.outcome.codes };
+  : { outcome: () => columns.outcome?.codes };
 const orders = () => Object.keys(ORDERS).filter((key) => ORDERS[key]()?.some(known));
 
 function choose() {
@@ -105,7 +106,7 @@ function readAddress() {
 }
 
 function sampleCalled(id, repeat) {
-  const code = id === null ? -1 : columns.id.values.indexOf(id);
+  const code = id === null ? -1 : (columns.id?.values ?? []).indexOf(id);
   const found = askings.get(code) ?? [];
   return found.find((i) => (numberAt("repeat", i) ?? 0) === repeat) ?? found[0] ?? null;
 }

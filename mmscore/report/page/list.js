@@ -116,6 +116,12 @@ function drawPill() {
 const phone = window.matchMedia("screen and (max-width: 760px)");
 phone.addEventListener("change", () => drawTable());
 
+function answerHead(name, of) {
+  const head = make("th", { scope: "col", class: "answer", title: name }, make("div", { class: "cut" }, name));
+  head.style.width = `${Math.min(19, 62 / (of + 1))}%`;
+  return head;
+}
+
 function headRow() {
   const key = state.sort && state.sort !== "score" ? state.sort : "seconds";
   const head = (name, attributes, sortKey) => make("th", {
@@ -126,7 +132,7 @@ function headRow() {
     head(page.kind === "run" ? say("result") : say("outcome"), { class: "result" }, page.kind === "run" ? "score" : "outcome"),
     pictured ? head(hidden(say("image")), { class: "thumb" }) : null,
     head(say("question"), { class: "question" }),
-    phone.matches ? null : [head(say("expected"), { class: "answer" }), list.answerHeads().map((name) => head(name, { class: "answer" })), numberHead]);
+    phone.matches ? null : [[say("expected"), ...list.answerHeads()].map((name, _, all) => answerHead(name, all.length)), numberHead]);
 }
 
 const shownAnswer = (answer) => answer === "" ? say("empty") : answer ?? "—";

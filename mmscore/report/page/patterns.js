@@ -5,6 +5,7 @@ const COMMONEST = 20;
 
 function patterns() {
   list.patterns = make("div", { class: "patterns" });
+  if (page.kind !== "run") return null;
   return make("details", { class: "fold patterns-fold", open: !phone.matches }, make("summary", {}, say("patterns")), list.patterns);
 }
 

@@ -16,6 +16,7 @@ from mmscore.report.page.samples import (
     fell_short,
     messages,
     sample_pieces,
+    script_piece,
     shared_lines,
     whole_text,
     worst_first,
@@ -37,16 +38,16 @@ _MADE_OF = ("endpoint", "config", "fingerprints", "versions", "started", "finish
 
 def run_pieces(report: Report, run: Run, images: PageImages, hidden: HiddenPaths) -> Iterator[str]:
     """The scripts of JSON that the page of a run is drawn from."""
-    shared = shared_lines(_some(run))
+    shared = shared_lines(some_predictions(run))
     pictures = ImageList(images, hidden)
-    yield _script("page", inert(hidden.value(_page(report))))
+    yield script_piece("page", inert(hidden.value(_page(report))))
     lines = worst_first(run.lines, lambda line: fell_short(line, report.primary))
     samples = (
         _sample(line, *whole, report.metrics, shared, pictures, hidden)
         for line, whole in zip(lines, run.whole(lines), strict=True)
     )
     yield from sample_pieces(samples, len(lines), {"images": [pictures.side, pictures.left_out()]})
-    yield _script("lines", inert(list(shared.lines)))
+    yield script_piece("lines", inert(list(shared.lines)))
     yield from image_pieces(pictures)
 
 
@@ -58,10 +59,6 @@ def image_pieces(pictures: ImageList) -> Iterator[str]:
         yield comma + inert(uri)
         comma = ","
     yield "]</script>\n"
-
-
-def _script(name: str, text: str) -> str:
-    return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
 def roots_of(run: Run) -> set[str]:
@@ -79,7 +76,7 @@ def roots_of(run: Run) -> set[str]:
     return found
 
 
-def _some(run: Run) -> Iterator[Prediction]:
+def some_predictions(run: Run) -> Iterator[Prediction]:
     """Predictions of samples from all over the run, so many of each subset."""
     subsets: dict[str, list[Line]] = {}
     for line in run.lines:

@@ -28,12 +28,18 @@ function textsOf(i) {
     parts[place] = held(`part-${place}`);
     document.getElementById(`part-${place}`).remove();
   }
-  const [messages, choices, target, reply, reasoning, read, verdicts, error, media, runs] = parts[place][i % samples.part];
-  const whole = read ?? wordAt("read", i);
+  const [messages, choices, target, ...rest] = parts[place][i % samples.part];
+  const [media, runs] = rest.slice(5);
   return {
-    messages, choices, verdicts: verdicts || [], error, media, reasoning, runs,
-    target: target ?? wordAt("expected", i), read: whole, reply: reply === 0 ? whole : reply,
+    messages, choices, media, target: target ?? wordAt("expected", i), ...answerIn(rest, wordAt("read", i)),
+    runs: runs?.map((run, k) => run && answerIn(run, wordAt(`read:${k}`, i))),
   };
+}
+
+// One run's answer; a reply that is what was read is held once.
+function answerIn([reply, reasoning, read, verdicts, error], shortRead) {
+  const whole = read ?? shortRead;
+  return { reply: reply === 0 ? whole : reply, reasoning, read: whole, verdicts, error };
 }
 
 const lineText = (piece) => typeof piece === "number" ? lines[piece] : piece;
@@ -63,6 +69,7 @@ function resultColumn(name) {
 }
 
 if (page.kind === "run") columns.result = resultColumn(`score:${page.primary}`);
+else page.names.forEach((_, k) => { columns[`result:${k}`] = resultColumn(`score:${k}`); });
 
 const fellShort = (i) => page.kind === "run" ? wordAt("result", i) !== "right" : wordAt("outcome", i) !== "both";
 
@@ -79,7 +86,8 @@ const askingsOf = (i) => askings.get(columns.id.codes[i]);
 
 // --- search ------------------------------------------------------------------------------------
 
-const strings = (value) => typeof value === "string" ? value : Array.isArray(value) ? value.map(strings).join("\n") : "";
+const strings = (value) => typeof value === "string" ? value
+  : value !== null && typeof value === "object" ? Object.values(value).map(strings).join("\n") : "";
 const searched = ["id", "subset", "status", "rule", "finish", "expected", "read", "verdict", ...factNames];
 const haystacks = new Array(samples.count);
 const sharedLines = new Array(samples.count);
@@ -90,7 +98,7 @@ function prepareSearch(i) {
   const columnWords = searched.flatMap((name) => wordsAt(name, i));
   if (page.kind === "compare") page.names.forEach((_, place) => columnWords.push(...wordsAt(`read:${place}`, i)));
   sharedLines[i] = texts ? texts.messages.flat().filter((piece) => typeof piece === "number") : [];
-  haystacks[i] = [...columnWords, texts ? strings(Object.values(texts)) : ""].join("\n").toLowerCase();
+  haystacks[i] = [...columnWords, texts ? strings(texts) : ""].join("\n").toLowerCase();
 }
 
 // Whether a sample has all the words of a search; a function, for it is asked of every sample.

@@ -67,16 +67,17 @@ def sample_pieces(
         carried += 1
         part.append(text)
         if len(part) == PART:
-            yield _script(f"part-{parts}", f"[{','.join(part)}]")
+            yield script_piece(f"part-{parts}", f"[{','.join(part)}]")
             part.clear()
             parts += 1
     if part:
-        yield _script(f"part-{parts}", f"[{','.join(part)}]")
+        yield script_piece(f"part-{parts}", f"[{','.join(part)}]")
     counts = {"asked": asked, "count": columns.count, "carried": carried, "part": PART}
-    yield _script("samples", inert({**counts, **more, "columns": columns.to_json()}))
+    yield script_piece("samples", inert({**counts, **more, "columns": columns.to_json()}))
 
 
-def _script(name: str, text: str) -> str:
+def script_piece(name: str, text: str) -> str:
+    """A script that holds JSON, by its id."""
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 

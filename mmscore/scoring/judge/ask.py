@@ -18,8 +18,10 @@ from typing import Any, Literal
 from mmscore.config.judge import JudgeConfig, JudgeModel, check_template
 from mmscore.config.task import DEFAULT_RETRIES, DEFAULT_TIMEOUT, resolve_secret
 from mmscore.errors import ConfigError, EndpointError
-from mmscore.model.client import Client, Service, completions_url, hint_for, request_options
+from mmscore.model.client import Client, Service
+from mmscore.model.error_answers import JUDGE_FLAGS
 from mmscore.model.prompts import fill
+from mmscore.model.providers import OPENAI, Provider, provider_of
 from mmscore.model.request import Request, build_request
 from mmscore.scoring.judge.verdicts import (
     DEFAULT_MAPPING,
@@ -197,18 +199,22 @@ class Judge:
     Attributes:
         id: Its name in the run.
         model: Its name at the endpoint.
-        options: Generation options of the request body.
+        generation: Generation options by OpenAI's names.
+        provider: What kind of service it is.
         client: What sends a request; None where nobody may be asked.
     """
 
     id: str
     model: str
-    options: Mapping[str, Any]
+    generation: Mapping[str, Any]
+    provider: Provider = OPENAI
     client: Client | None = None
 
-    def request(self, messages: Sequence[Message], **options: Any) -> Request:
-        """The request that asks `messages`."""
-        return build_request(self.model, messages, (), {**self.options, **options})
+    def request(self, messages: Sequence[Message], **more: Any) -> Request:
+        """The request that asks `messages`, with more generation options or others."""
+        stream = bool(self.generation.get("stream", False))
+        options = self.provider.options({**self.generation, **more}, stream)
+        return build_request(self.model, messages, (), options, self.provider)
 
 
 def judge_of(model: JudgeModel, *, ask: bool) -> Judge:
@@ -221,10 +227,13 @@ def judge_of(model: JudgeModel, *, ask: bool) -> Judge:
     Raises:
         ConfigError: It has no address.
     """
-    generation = model.generation_config or DEFAULT_GENERATION
-    stream = bool(generation.get("stream", False))
-    options = request_options(generation, stream=stream)
-    return Judge(model.judge_id, model.model_id, options, Client(_service(model)) if ask else None)
+    return Judge(
+        model.judge_id,
+        model.model_id,
+        model.generation_config or DEFAULT_GENERATION,
+        provider_of(model.eval_type, model.api_url or ""),
+        Client(_service(model)) if ask else None,
+    )
 
 
 def _service(model: JudgeModel) -> Service:
@@ -235,14 +244,17 @@ def _service(model: JudgeModel) -> Service:
             "of `judge.models`",
         )
     generation = model.generation_config
+    provider = provider_of(model.eval_type, model.api_url)
     return Service(
-        url=completions_url(model.api_url),
+        url=provider.url(model.api_url),
         model=model.model_id,
         api_key=resolve_secret(model.api_key),
         stream=bool(generation.get("stream", False)),
         timeout=float(generation.get("timeout") or DEFAULT_TIMEOUT),
         retries=int(generation.get("retries", DEFAULT_RETRIES)),
         think="reference",
+        provider=provider,
+        flags=JUDGE_FLAGS,
     )
 
 
@@ -266,23 +278,13 @@ def probe(judge: Judge, prompt: Prompt) -> str | None:
     if reply.status in FAILED:
         raise EndpointError(
             f"the judge `{judge.id}` at {client.place} cannot be used: {reply.error}",
-            hint=_hint(reply),
+            hint=reply.hint or "check that the judge's server runs and --judge-api-url",
         )
     try:
         read_verdict(reply.text, prompt.contract)
     except VerdictError as error:
         return f"the judge `{judge.id}` answers, but its first reply is no verdict: {error}"
     return None
-
-
-def _hint(reply: Reply) -> str:
-    hint = hint_for(reply.http_status, reply.error or "") if reply.http_status != 404 else None
-    known = {
-        401: "check the judge's API key: --judge-api-key",
-        404: "check --judge-api-url and --judge-model",
-    }
-    fallback = "check that the judge's server runs and --judge-api-url"
-    return known.get(reply.http_status or 0) or hint or fallback
 
 
 # --- one verdict -------------------------------------------------------------------------------
@@ -301,11 +303,13 @@ class JudgeAnswer:
         completion_tokens: Likewise.
         requests: HTTP requests sent.
         seconds: From the first to the last.
+        hopeless: Whether asking it again, about whatever, is in vain.
     """
 
     verdict: Verdict | None = None
     error: str | None = None
     kind: FailureKind | None = None
+    hopeless: bool = False
     attempts: list[dict[str, Any]] = field(default_factory=list)
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -334,7 +338,11 @@ def ask(judge: Judge, prompt: Prompt, messages: Sequence[Message]) -> JudgeAnswe
     options: dict[str, Any] = {}
     talk = [*messages]
     while True:
-        reply = judge.client.ask(judge.request(talk, **options).body)
+        try:
+            reply = judge.client.ask(judge.request(talk, **options).body)
+        except EndpointError as error:
+            answer.hopeless = True
+            return answer.fail("transport", error.message)
         answer.add(reply)
         if reply.status in FAILED:
             cut = "its reply was cut off, and with more room " if options else ""
@@ -348,7 +356,7 @@ def ask(judge: Judge, prompt: Prompt, messages: Sequence[Message]) -> JudgeAnswe
                     return answer.fail(
                         "truncated", "its reply was cut off by the token limit, also with more room"
                     )
-                options = _more_room(judge.options, reply)
+                options = _more_room(judge.generation, reply)
             elif len(talk) > len(messages):
                 return answer.fail("contract", f"its reply is no verdict: {error}")
             else:
@@ -366,7 +374,7 @@ def _read(reply: Reply, contract: Contract) -> Verdict:
 
 
 def _more_room(options: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
-    """The token limit of the request, raised."""
+    """The token limit of the request, raised; in whichever form the service has it."""
     for name in ("max_completion_tokens", "max_tokens"):
         if isinstance(options.get(name), int):
             return {name: options[name] * MORE_ROOM}

@@ -120,7 +120,7 @@ class JudgePanel:
         """Wait for nothing any more; with `abort`, end requests in flight too."""
         for judge in self._judges:
             if judge.client is not None:
-                judge.client.stopped.set()
+                judge.client.stop()
                 if abort:
                     judge.client.abort()
 
@@ -135,14 +135,11 @@ class JudgePanel:
     def _merged(self, metrics: Mapping[str, float], value: float | None) -> dict[str, float]:
         """The rule's metrics and the judges' accuracy.
 
-        Where the benchmark has an accuracy, the judges' takes its place: instead of it (`llm`) or
-        where it is higher (`llm_recall`). Where it has none, theirs stands alone, or first.
+        Under `llm` theirs stands alone. Under `llm_recall` it takes the place of the benchmark's
+        accuracy where it is higher; where the benchmark has none, it stands first.
         """
         if self.config.strategy == "llm":
-            if value is None:
-                return {}
-            others = metrics if self._has_accuracy else {}
-            return {ACCURACY: value, **{k: v for k, v in others.items() if k != ACCURACY}}
+            return {} if value is None else {ACCURACY: value}
         if value is None:
             return dict(metrics)
         if self._has_accuracy:
@@ -203,14 +200,15 @@ class JudgePanel:
 
     def _count(self, judge: Judge, answer: JudgeAnswer) -> None:
         with self._lock:
-            failed = answer.kind == "transport"
-            self._failures[judge.id] = self._failures[judge.id] + 1 if failed else 0
-            out = self._failures[judge.id] == self._patience
-        if out:
+            before = self._failures[judge.id]
+            failures = before + 1 if answer.kind == "transport" else 0
+            now = max(failures, self._patience) if answer.hopeless else failures
+            self._failures[judge.id] = now
+        if before < self._patience <= now:
+            times = "" if answer.hopeless else f" {self._patience} times in a row"
             self._notice(
-                f"the judge `{judge.id}` failed {self._patience} times in a row and is not asked "
-                f"any more: {answer.error}; what it did not judge can be judged later with "
-                "--resume"
+                f"the judge `{judge.id}` failed{times} and is not asked any more: {answer.error}; "
+                "what it did not judge can be judged later with --resume"
             )
 
 
@@ -298,6 +296,7 @@ def described(config: JudgeConfig) -> dict[str, Any]:
                 "judge_id": model.judge_id,
                 **({"api_url": without_secrets(model.api_url)} if model.api_url else {}),
                 "generation_config": without_secret_options(model.generation_config),
+                **({"eval_type": model.eval_type} if model.eval_type else {}),
             }
             for model in config.models
         ],
@@ -326,12 +325,8 @@ def info_of(config: JudgeConfig) -> JudgeInfo | None:
 
 
 def metrics_with(config: JudgeConfig, metrics: Iterable[str]) -> tuple[str, ...]:
-    """The metrics of a run, the judges' accuracy first where a judge is asked.
-
-    Instead of a benchmark without an accuracy of its own, `llm` scores the judges' alone.
-    """
+    """The metrics of a run; where a judge is asked, its accuracy first, under `llm` alone."""
     names = tuple(metrics)
     if not config.asks:
         return names
-    alone = config.strategy == "llm" and ACCURACY not in names
-    return (ACCURACY,) if alone else tuple(dict.fromkeys((ACCURACY, *names)))
+    return (ACCURACY,) if config.strategy == "llm" else tuple(dict.fromkeys((ACCURACY, *names)))

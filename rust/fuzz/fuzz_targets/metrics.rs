@@ -2,11 +2,11 @@
 
 #![no_main]
 
-use _core::bleu::bleu;
-use _core::jieba::cut;
-use _core::punkt::sentences;
-use _core::rouge::rouge;
-use _core::words::word_tokenize;
+use _core::metrics::bleu::bleu;
+use _core::text::jieba::cut;
+use _core::text::punkt::sentences;
+use _core::metrics::rouge::rouge;
+use _core::text::words::word_tokenize;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (&str, &str)| {

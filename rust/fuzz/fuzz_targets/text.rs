@@ -2,12 +2,12 @@
 
 #![no_main]
 
-use _core::answer::{answer_line, count};
-use _core::choice::{Language, Question, choice, clean_option};
-use _core::normalize::normalize;
-use _core::option_inference::infer_option;
-use _core::pystr;
-use _core::score::match_count;
+use _core::answers::answer_line::{answer_line, count};
+use _core::answers::choice::{Language, Question, choice, clean_option};
+use _core::answers::normalize::normalize;
+use _core::answers::option_inference::infer_option;
+use _core::text::pystr;
+use _core::answers::score::match_count;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u8, bool, &str, &str)| {

@@ -11,7 +11,7 @@ use parquet::basic::Compression;
 
 use super::fault::Damage;
 use super::hybrid;
-use super::page::{self, Levels, Page, Values};
+use super::page::{self, Levels, Page, RUN_LENGTH};
 use super::source::Source;
 use super::stream::Stream;
 
@@ -191,31 +191,10 @@ fn open_values(chunk: &Chunk, index: &Index, page: u32, thorough: bool) -> Resul
     let (Some(header), Some(&before)) = (index.pages.get(at), index.before.get(at)) else {
         return Err(Damage::new("a value in a page that is not there"));
     };
-    let mut stream = open_page(chunk, header, thorough)?;
+    let mut stream = header.open(&chunk.source, chunk.codec, thorough)?;
     stream.skip(before)?;
-    let left = decoded_length(header).saturating_sub(before);
+    let left = header.decoded_length().saturating_sub(before);
     Ok(Cursor { key: chunk.key, page, ordinal: 0, left, stream })
-}
-
-/// The decoded length of the part of a page that its stream gives.
-fn decoded_length(page: &Page) -> u64 {
-    u64::from(page.uncompressed).saturating_sub(levels_before(page))
-}
-
-fn levels_before(page: &Page) -> u64 {
-    match page.levels {
-        Levels::Before { repetition, definition } => u64::from(repetition) + u64::from(definition),
-        Levels::Inside | Levels::None => 0,
-    }
-}
-
-fn open_page(chunk: &Chunk, page: &Page, thorough: bool) -> Result<Stream, Damage> {
-    let end = page.at + u64::from(page.compressed);
-    let section = chunk.source.section(page.at + levels_before(page), end);
-    // A page of nulls alone may have no bytes at all, not even a compressed nothing.
-    let is_plain = !page.is_compressed || section.is_empty();
-    let codec = if is_plain { Compression::UNCOMPRESSED } else { chunk.codec };
-    Stream::open(section, codec, thorough)
 }
 
 fn make_index(chunk: &Chunk) -> Result<Index, Damage> {
@@ -227,6 +206,7 @@ fn make_index(chunk: &Chunk) -> Result<Index, Damage> {
     for (number, page) in pages.iter().enumerate() {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         if matches!(page.levels, Levels::None) {
+            values_of(page)?;
             dictionary = Some((number, page.count));
             index.before.push(0);
             continue;
@@ -255,7 +235,7 @@ fn add_page(
     if index.slots.len() + count > SLOTS {
         return Err(Damage::new(format!("more than {SLOTS} values in a row group")));
     }
-    let mut stream = open_page(chunk, page, false)?;
+    let mut stream = page.open(&chunk.source, chunk.codec, false)?;
     let mut before = 0;
     let repetition = levels(chunk, page, &mut stream, chunk.max_repetition, true, &mut before)?;
     let definition = levels(chunk, page, &mut stream, chunk.max_definition, false, &mut before)?;
@@ -265,14 +245,20 @@ fn add_page(
 
     let highest = u32::from(chunk.max_definition);
     let is_present = |at: usize| definition.get(at).is_none_or(|&level| level == highest);
-    let places = match page.values {
+    let places = match values_of(page)? {
         Values::Plain => None,
         Values::Indices => {
-            let left = decoded_length(page).saturating_sub(before);
+            let left = page.decoded_length().saturating_sub(before);
             let present = (0..count).filter(|&at| is_present(at)).count();
             Some(dictionary_slots(&mut stream, left, present, dictionary)?)
         }
     };
+    debug_assert!(
+        places
+            .as_ref()
+            .is_none_or(|places| places.len() == (0..count).filter(|&at| is_present(at)).count()),
+        "an index for each value that is there"
+    );
     let mut ordinal = 0;
     index.slots.extend((0..count).map(|at| {
         if !is_present(at) {
@@ -285,6 +271,27 @@ fn add_page(
         }
     }));
     Ok(())
+}
+
+/// How values stand in a page, as far as it is read here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Values {
+    /// A length and the bytes, again and again.
+    Plain,
+    /// Numbers of entries of the dictionary page.
+    Indices,
+}
+
+fn values_of(page: &Page) -> Result<Values, Damage> {
+    if page.level_encodings != [RUN_LENGTH; 2] {
+        return Err(Damage::new("levels in an outdated encoding"));
+    }
+    match page.encoding {
+        0 => Ok(Values::Plain),
+        2 if matches!(page.levels, Levels::None) => Ok(Values::Plain),
+        2 | 8 => Ok(Values::Indices),
+        other => Err(Damage::new(format!("a page in the encoding {other}"))),
+    }
 }
 
 /// The levels of a page; empty where the column has only one. `before` grows by what was read of
@@ -302,17 +309,17 @@ fn levels(
         Levels::Inside if highest == 0 => return Ok(Vec::new()),
         Levels::Inside => {
             let length = stream.length()?;
-            let left = decoded_length(page).saturating_sub(*before + 4);
+            let left = page.decoded_length().saturating_sub(*before + 4);
             if u64::from(length) > left {
                 return Err(Damage::new("levels reach beyond their page"));
             }
             *before += 4 + u64::from(length);
             stream.bytes(length as usize)?
         }
-        Levels::Before { repetition, definition } => {
+        Levels::Before { repetition, definition, .. } => {
             let (skip, length) =
                 if is_repetition { (0, repetition) } else { (repetition, definition) };
-            if levels_before(page) > u64::from(page.compressed) {
+            if page.levels_before() > u64::from(page.compressed) {
                 return Err(Damage::new("levels reach beyond their page"));
             }
             let at = page.at + u64::from(skip);

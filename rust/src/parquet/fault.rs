@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::Error;
+
 /// What is wrong; the file, and where in it, stands in [`crate::Error::Parquet`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -10,7 +12,9 @@ pub enum Fault {
     #[error("damaged or cut short, {0}")]
     Footer(String),
     /// A compression this build has no decoder for.
-    #[error("column `{column}` is compressed with {codec}, expected snappy, zstd, gzip or none")]
+    #[error(
+        "column `{column}` is compressed with {codec}, expected snappy, zstd, gzip, lz4 or none"
+    )]
     Codec {
         /// The column's path.
         column: String,
@@ -53,9 +57,18 @@ impl Fault {
             Self::Footer(_) | Self::Column { .. } | Self::Group { .. } => {
                 Some("fetch or write the file again")
             }
-            Self::Codec { .. } => Some("write it again with snappy, the usual compression"),
+            Self::Codec { .. } => Some(
+                "write it again: `import pyarrow.parquet as pq; pq.write_table(pq.read_table(\"old.parquet\"), \"new.parquet\", compression=\"snappy\")`",
+            ),
             _ => None,
         }
+    }
+}
+
+impl Error {
+    /// The fault of a file, which its sentence begins with.
+    pub(super) fn parquet(path: &str, fault: Fault) -> Self {
+        Self::Parquet { path: path.to_owned(), fault }
     }
 }
 

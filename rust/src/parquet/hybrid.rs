@@ -1,6 +1,7 @@
 //! The format's run-length / bit-packing hybrid: levels and dictionary indices.
 
 use super::fault::Damage;
+use crate::fields::{take_byte, take_varint};
 
 /// Decodes `count` numbers of `width` bits.
 pub(super) fn decode(bytes: &[u8], width: u8, count: usize) -> Result<Vec<u32>, Damage> {
@@ -10,14 +11,14 @@ pub(super) fn decode(bytes: &[u8], width: u8, count: usize) -> Result<Vec<u32>, 
     let mut numbers = Vec::with_capacity(count.min(bytes.len() * 8));
     let mut input = bytes;
     while numbers.len() < count {
-        let header = varint(&mut input).ok_or_else(|| ends_early(numbers.len(), count))?;
+        let header = take_varint(&mut input).ok_or_else(|| ends_early(numbers.len(), count))?;
         let left = count - numbers.len();
         if header & 1 == 1 {
             unpack(&mut input, width, header >> 1, left, &mut numbers)?;
         } else {
             let mut number = 0;
             for shift in 0..u32::from(width).div_ceil(8) {
-                let byte = byte(&mut input).ok_or_else(|| ends_early(numbers.len(), count))?;
+                let byte = take_byte(&mut input).ok_or_else(|| ends_early(numbers.len(), count))?;
                 number |= u32::from(byte) << (8 * shift);
             }
             let run = usize::try_from(header >> 1).unwrap_or(usize::MAX).min(left);
@@ -42,7 +43,7 @@ fn unpack(
     let target = numbers.len() + wanted;
     for _ in 0..given.min(wanted) {
         while bits < width {
-            let next = byte(input).ok_or_else(|| ends_early(numbers.len(), target))?;
+            let next = take_byte(input).ok_or_else(|| ends_early(numbers.len(), target))?;
             held |= u64::from(next) << bits;
             bits += 8;
         }
@@ -52,24 +53,6 @@ fn unpack(
     }
     // What is left of the run is read only where more runs follow, and then whole groups were used.
     Ok(())
-}
-
-fn byte(input: &mut &[u8]) -> Option<u8> {
-    let (&first, rest) = input.split_first()?;
-    *input = rest;
-    Some(first)
-}
-
-fn varint(input: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..63).step_by(7) {
-        let next = byte(input)?;
-        number |= u64::from(next & 0x7f) << shift;
-        if next < 0x80 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 fn ends_early(found: usize, expected: usize) -> Damage {

@@ -2,30 +2,25 @@
 
 use std::io::Read;
 
+use parquet::basic::Compression;
+
 use super::fault::Damage;
 use super::source::Source;
+use super::stream::Stream;
 use super::thrift::{Compact, STRUCT, TRUE};
 
 /// The longest header that is read; real ones have some dozens of bytes, with statistics some
 /// thousands.
 const HEADER_LIMIT: u64 = 1 << 24;
 
-/// How values stand in a page, as far as it is read here.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Values {
-    /// A length and the bytes, again and again.
-    Plain,
-    /// Numbers of entries of the dictionary page.
-    Indices,
-}
-
 /// Where the levels of a data page are.
 #[derive(Clone, Copy)]
 pub(super) enum Levels {
     /// At the beginning of the compressed bytes, each with its length.
     Inside,
-    /// Before the compressed bytes: repetition, then definition, of these lengths.
-    Before { repetition: u32, definition: u32 },
+    /// Before the compressed bytes: repetition, then definition, of these lengths. Such a page also
+    /// says how many of its values are null, and how many rows it has.
+    Before { repetition: u32, definition: u32, nulls: u32, rows: u32 },
     /// A dictionary page has none.
     None,
 }
@@ -39,32 +34,85 @@ pub(super) struct Page {
     pub(super) uncompressed: u32,
     /// How many values, nulls included.
     pub(super) count: u32,
-    pub(super) values: Values,
+    /// How the values are written, as the format numbers it.
+    pub(super) encoding: i64,
+    /// How definition and repetition levels are written.
+    pub(super) level_encodings: [i64; 2],
     pub(super) levels: Levels,
     /// Whether the values are compressed by the chunk's codec.
     pub(super) is_compressed: bool,
 }
 
+impl Page {
+    /// How many bytes of levels stand before the compressed bytes.
+    pub(super) fn levels_before(&self) -> u64 {
+        match self.levels {
+            Levels::Before { repetition, definition, .. } => {
+                u64::from(repetition) + u64::from(definition)
+            }
+            Levels::Inside | Levels::None => 0,
+        }
+    }
+
+    /// The decoded length of what [`open`](Self::open) gives.
+    pub(super) fn decoded_length(&self) -> u64 {
+        u64::from(self.uncompressed).saturating_sub(self.levels_before())
+    }
+
+    /// The decoded bytes behind the levels that stand before; `thorough` see [`Stream::open`].
+    pub(super) fn open(
+        &self,
+        source: &Source,
+        codec: Compression,
+        thorough: bool,
+    ) -> Result<Stream, Damage> {
+        let end = self.at + u64::from(self.compressed);
+        let section = source.section(self.at + self.levels_before(), end);
+        // A page of nulls alone may have no bytes at all, not even a compressed nothing.
+        let is_plain = !self.is_compressed || section.is_empty();
+        let codec = if is_plain { Compression::UNCOMPRESSED } else { codec };
+        Stream::open(section, codec, self.decoded_length(), thorough)
+    }
+}
+
 /// The pages of the chunk in these bytes of the file, index pages left out.
 pub(super) fn list(source: &Source, start: u64, end: u64) -> Result<Vec<Page>, Damage> {
-    let mut pages = Vec::new();
-    let mut at = start;
-    while at < end {
-        let (header, length) = read_header(source, at, end)?;
-        at += length;
-        if u64::from(header.compressed) > end.saturating_sub(at) {
-            return Err(Damage::new(format!(
-                "the page at byte {at} has {} bytes, expected at most {}",
-                header.compressed,
-                end.saturating_sub(at)
-            )));
-        }
-        if let Some(page) = header.page(at)? {
-            pages.push(page);
-        }
-        at += u64::from(header.compressed);
+    let mut pages = Pages { source: source.clone(), at: start, end };
+    let mut found = Vec::new();
+    while let Some(page) = pages.next_page()? {
+        found.push(page);
     }
-    Ok(pages)
+    Ok(found)
+}
+
+/// Finds one page of a chunk after the other.
+pub(super) struct Pages {
+    pub(super) source: Source,
+    /// Where the next header begins.
+    pub(super) at: u64,
+    pub(super) end: u64,
+}
+
+impl Pages {
+    /// The next page, index pages left out.
+    pub(super) fn next_page(&mut self) -> Result<Option<Page>, Damage> {
+        while self.at < self.end {
+            let (header, length) = read_header(&self.source, self.at, self.end)?;
+            self.at += length;
+            let (at, left) = (self.at, self.end.saturating_sub(self.at));
+            if u64::from(header.compressed) > left {
+                return Err(Damage::new(format!(
+                    "the page at byte {at} has {} bytes, expected at most {left}",
+                    header.compressed
+                )));
+            }
+            self.at += u64::from(header.compressed);
+            if let Some(page) = header.page(at)? {
+                return Ok(Some(page));
+            }
+        }
+        Ok(None)
+    }
 }
 
 fn read_header(source: &Source, at: u64, end: u64) -> Result<(Header, u64), Damage> {
@@ -91,7 +139,9 @@ struct Header {
     compressed: u32,
     count: u32,
     encoding: i64,
-    level_encodings: [Option<i64>; 2],
+    level_encodings: [i64; 2],
+    nulls: u32,
+    rows: u32,
     definition: u32,
     repetition: u32,
     is_compressed: bool,
@@ -100,7 +150,8 @@ struct Header {
 impl Header {
     /// `None` where the bytes end early or make no sense.
     fn parse(input: &mut Compact<'_>) -> Option<Self> {
-        let mut header = Self { is_compressed: true, ..Self::default() };
+        let level_encodings = [RUN_LENGTH; 2];
+        let mut header = Self { is_compressed: true, level_encodings, ..Self::default() };
         let mut field = 0;
         while let kind @ 1.. = input.field(&mut field)? {
             match field {
@@ -120,8 +171,10 @@ impl Header {
             match (page, field) {
                 (_, 1) => self.count = input.size()?,
                 (5 | 7, 2) | (8, 4) => self.encoding = input.integer()?,
-                (5, 3) => self.level_encodings[0] = Some(input.integer()?),
-                (5, 4) => self.level_encodings[1] = Some(input.integer()?),
+                (5, 3) => self.level_encodings[0] = input.integer()?,
+                (5, 4) => self.level_encodings[1] = input.integer()?,
+                (8, 2) => self.nulls = input.size()?,
+                (8, 3) => self.rows = input.size()?,
                 (8, 5) => self.definition = input.size()?,
                 (8, 6) => self.repetition = input.size()?,
                 (8, 7) => self.is_compressed = kind == TRUE,
@@ -135,25 +188,22 @@ impl Header {
         let levels = match self.kind {
             0 => Levels::Inside,
             2 => Levels::None,
-            3 => Levels::Before { repetition: self.repetition, definition: self.definition },
+            3 => Levels::Before {
+                repetition: self.repetition,
+                definition: self.definition,
+                nulls: self.nulls,
+                rows: self.rows,
+            },
             1 => return Ok(None),
             other => return Err(Damage::new(format!("a page of the unknown type {other}"))),
         };
-        let values = match self.encoding {
-            0 => Values::Plain,
-            2 if self.kind == 2 => Values::Plain,
-            2 | 8 => Values::Indices,
-            other => return Err(Damage::new(format!("a page in the encoding {other}"))),
-        };
-        if self.level_encodings.iter().flatten().any(|&encoding| encoding != RUN_LENGTH) {
-            return Err(Damage::new("levels in an outdated encoding"));
-        }
         Ok(Some(Page {
             at,
             compressed: self.compressed,
             uncompressed: self.uncompressed,
             count: self.count,
-            values,
+            encoding: self.encoding,
+            level_encodings: self.level_encodings,
             levels,
             is_compressed: self.is_compressed,
         }))
@@ -161,4 +211,4 @@ impl Header {
 }
 
 /// The format's number for the hybrid of [`super::hybrid`].
-const RUN_LENGTH: i64 = 3;
+pub(super) const RUN_LENGTH: i64 = 3;

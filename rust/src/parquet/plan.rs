@@ -7,6 +7,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
 
+use super::Row;
 use super::value::{Late, Value};
 
 /// From this average size on, nulls not counted, the values of a leaf are read on their own.
@@ -26,8 +27,10 @@ pub(super) struct Leaf {
 
 /// How the rows of a file are read.
 pub(super) struct Plan {
-    /// The wanted columns without the large leaves.
-    pub(super) schema: SchemaDescPtr,
+    /// The wanted columns that nest, without the large leaves.
+    pub(super) nested: SchemaDescPtr,
+    /// Of each wanted column that is not a large leaf, in order: its leaf, or `None` if it nests.
+    pub(super) small: Vec<Option<usize>>,
     /// The names of the wanted columns, in the file's order.
     pub(super) columns: Vec<Arc<str>>,
     /// The large leaves of the wanted columns.
@@ -41,7 +44,8 @@ impl Plan {
         wanted: impl Fn(&str) -> bool,
     ) -> parquet::errors::Result<Self> {
         let mut plan = Self {
-            schema: metadata.file_metadata().schema_descr_ptr(),
+            nested: metadata.file_metadata().schema_descr_ptr(),
+            small: Vec::new(),
             columns: Vec::new(),
             leaves: Vec::new(),
         };
@@ -51,12 +55,16 @@ impl Plan {
             let count = count_leaves(column);
             if wanted(column.name()) {
                 plan.columns.push(column.name().into());
-                fields.extend(plan.without_large(metadata, column, first)?);
+                if let Some(small) = plan.without_large(metadata, column, first)? {
+                    let is_flat = column.is_primitive() && is_single(column);
+                    plan.small.push(is_flat.then_some(first));
+                    fields.extend((!is_flat).then_some(small));
+                }
             }
             first += count;
         }
         let root = Type::group_type_builder("schema").with_fields(fields).build()?;
-        plan.schema = Arc::new(SchemaDescriptor::new(Arc::new(root)));
+        plan.nested = Arc::new(SchemaDescriptor::new(Arc::new(root)));
         Ok(plan)
     }
 
@@ -105,11 +113,11 @@ impl Plan {
     /// where the element is null.
     pub(super) fn put<E>(
         leaf: &Leaf,
-        row: &mut Vec<(String, Value)>,
+        row: &mut Row,
         mut value: impl FnMut(usize) -> Result<Value, E>,
     ) -> Result<(), E> {
         let Some((position, name)) = &leaf.field else {
-            row.insert(leaf.at.min(row.len()), (leaf.column.as_ref().to_owned(), value(0)?));
+            row.insert(leaf.at.min(row.len()), (Arc::clone(&leaf.column), value(0)?));
             return Ok(());
         };
         let mut put = |fields: &mut Vec<(String, Value)>, element| {

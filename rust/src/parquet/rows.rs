@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::FileReader;
+use parquet::file::reader::RowGroupReader as _;
 use parquet::record::reader::{ReaderIter, TreeBuilder};
 
 use super::chunk::Index;
+use super::column::Column;
 use super::fence::fenced;
+use super::group::RowGroup;
 use super::plan::{Leaf, Plan};
 use super::{Fault, ParquetFile, Value, to_size};
 use crate::Result;
@@ -16,7 +19,7 @@ use crate::Result;
 const BATCH: usize = 32;
 
 /// One row: its columns in the file's order.
-pub type Row = Vec<(String, Value)>;
+pub type Row = Vec<(Arc<str>, Value)>;
 
 /// The rows of a file, in order. After an error there are no more.
 pub struct Rows {
@@ -37,7 +40,9 @@ struct Group {
     /// The next row in it, and how many it has.
     row: usize,
     count: usize,
-    records: ReaderIter,
+    /// Of the plan's small columns: those that nest, and the others.
+    records: Option<ReaderIter>,
+    flat: Vec<Column>,
     /// Of the plan's leaves.
     indices: Vec<Arc<Index>>,
 }
@@ -66,9 +71,11 @@ impl Rows {
     /// [`crate::Error::Parquet`] if the row group or one of its columns is damaged.
     pub fn next_row(&mut self) -> Result<Option<Row>> {
         loop {
-            match self.group.as_mut() {
+            match &self.group {
                 Some(group) if group.row < group.count => break,
                 _ if self.next_group >= self.file.metadata().num_row_groups() => return Ok(None),
+                // A group without rows may be without pages.
+                _ if self.count(self.next_group) == 0 => {}
                 _ => self.group = Some(self.open_group(self.next_group)?),
             }
             self.next_group += 1;
@@ -83,18 +90,9 @@ impl Rows {
 
     fn read_row(&mut self) -> Result<Option<Row>> {
         let Some(group) = self.group.as_mut() else { return Ok(None) };
-        let number = group.number;
-        let damaged = |what| self.file.fault(Fault::Group { group: number, what });
-        let record = fenced(|| group.records.next().transpose()).map_err(damaged)?;
-        let Some(record) = record else {
-            return Err(damaged("it has fewer rows than announced".to_owned()));
-        };
-        // The conversion may print dates, which panics on impossible ones.
-        let mut row = fenced(|| {
-            let columns = record.into_columns().into_iter();
-            Ok(columns.map(|(name, value)| (name, Value::from(value))).collect::<Row>())
-        })
-        .map_err(damaged)?;
+        let mut row = group
+            .small_values(&self.plan)
+            .map_err(|what| self.file.fault(Fault::Group { group: group.number, what }))?;
         let within = group.row;
         group.row += 1;
         for ((leaf, index), &is_late) in self.plan.leaves.iter().zip(&group.indices).zip(&self.late)
@@ -107,12 +105,26 @@ impl Rows {
         Ok(Some(row))
     }
 
+    /// How many rows a row group announces.
+    fn count(&self, group: usize) -> usize {
+        let group = self.file.metadata().row_groups().get(group);
+        let rows = group.map_or(0, RowGroupMetaData::num_rows);
+        usize::try_from(to_size(rows)).unwrap_or(usize::MAX)
+    }
+
     fn open_group(&self, number: usize) -> Result<Group> {
         let file = &self.file;
-        let records = fenced(|| {
-            let group = file.reader.get_row_group(number)?;
+        let (records, flat) = fenced(|| {
+            let group = RowGroup::new(&file.source, &file.metadata, number)
+                .ok_or_else(|| ParquetError::General("there is no such row group".to_owned()))?;
+            let nests = self.plan.small.contains(&None);
             let builder = TreeBuilder::new().with_batch_size(BATCH);
-            builder.as_iter(Arc::clone(&self.plan.schema), group.as_ref())
+            let nested = || builder.as_iter(Arc::clone(&self.plan.nested), &group);
+            let leaves = self.plan.small.iter().flatten();
+            let about = file.metadata().file_metadata().schema_descr();
+            let flat = leaves
+                .map(|&leaf| Ok(Column::new(group.get_column_reader(leaf)?, about.column(leaf))));
+            Ok((nests.then(nested).transpose()?, flat.collect::<ParquetResult<_>>()?))
         })
         .map_err(|what| file.fault(Fault::Group { group: number, what }))?;
         let indices = self.plan.leaves.iter().map(|leaf| {
@@ -121,14 +133,45 @@ impl Rows {
                 .index(&chunk)
                 .map_err(|damage| file.damaged(number, leaf.number, &damage.to_string()))
         });
-        let rows = file.metadata().row_groups().get(number).map_or(0, RowGroupMetaData::num_rows);
         Ok(Group {
             number,
             row: 0,
-            count: usize::try_from(to_size(rows)).unwrap_or(usize::MAX),
+            count: self.count(number),
             records,
+            flat,
             indices: indices.collect::<Result<_>>()?,
         })
+    }
+}
+
+impl Group {
+    /// The next row without its large values.
+    fn small_values(&mut self, plan: &Plan) -> std::result::Result<Row, String> {
+        let too_few = || "it has fewer rows than announced".to_owned();
+        let mut nested = match &mut self.records {
+            None => Vec::new().into_iter(),
+            Some(records) => {
+                let record = fenced(|| records.next().transpose())?.ok_or_else(too_few)?;
+                // The conversion may print dates, which panics on impossible ones.
+                let values =
+                    || record.into_columns().into_iter().map(|(_, value)| Value::from(value));
+                fenced(|| Ok(values().collect::<Vec<_>>()))?.into_iter()
+            }
+        };
+        let mut flat = self.flat.iter_mut();
+        let mut row = Row::with_capacity(plan.columns.len());
+        let large =
+            |at: usize| plan.leaves.iter().any(|leaf| leaf.at == at && leaf.field.is_none());
+        let names = plan.columns.iter().enumerate().filter(|&(at, _)| !large(at));
+        for ((_, name), leaf) in names.zip(&plan.small) {
+            let value = if leaf.is_none() {
+                nested.next()
+            } else {
+                flat.next().map(Column::next).transpose()?.flatten()
+            };
+            row.push((Arc::clone(name), value.ok_or_else(too_few)?));
+        }
+        Ok(row)
     }
 }
 

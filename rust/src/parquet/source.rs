@@ -8,6 +8,8 @@ use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::file::read_at;
+
 /// How much is read at once where little is asked.
 const BUFFER: usize = 16 << 10;
 
@@ -26,20 +28,12 @@ impl Source {
     }
 
     /// Fills `out` from the bytes at `at`.
-    fn fill(&self, mut out: &mut [u8], mut at: u64) -> io::Result<()> {
-        while !out.is_empty() {
-            match read_at(&self.file, out, at) {
-                Ok(0) => {
-                    let what = format!("the file ends at byte {at}, expected {} more", out.len());
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
-                }
-                Ok(count) => {
-                    out = out.get_mut(count..).unwrap_or_default();
-                    at += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+    fn fill(&self, out: &mut [u8], at: u64) -> io::Result<()> {
+        let found = read_at(&self.file, out, at)?;
+        if found < out.len() {
+            let (end, missing) = (at + found as u64, out.len() - found);
+            let what = format!("the file ends at byte {end}, expected {missing} more");
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
         Ok(())
     }
@@ -49,16 +43,6 @@ impl Source {
         let end = end.min(self.length);
         Section { source: self.clone(), at: at.min(end), end, buffer: Vec::new(), used: 0 }
     }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, out, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, out, at)
 }
 
 impl Length for Source {
@@ -89,6 +73,7 @@ impl ChunkReader for Source {
 }
 
 /// A stretch of a file, read forward.
+#[derive(Clone)]
 pub(super) struct Section {
     source: Source,
     /// The position behind the buffer.
@@ -99,9 +84,25 @@ pub(super) struct Section {
 }
 
 impl Section {
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> u64 {
+        self.end - self.at + (self.buffer.len() - self.used) as u64
+    }
+
     /// Whether nothing is left.
     pub(super) fn is_empty(&self) -> bool {
-        self.at == self.end && self.used == self.buffer.len()
+        self.left() == 0
+    }
+
+    /// The next bytes, as many as the array has.
+    pub(super) fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        if let Some(found) = self.buffer.get(self.used..).and_then(<[u8]>::first_chunk) {
+            self.used += N;
+            return Ok(*found);
+        }
+        let mut bytes = [0; N];
+        self.read_exact(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Leaves out `count` bytes without reading them.

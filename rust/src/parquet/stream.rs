@@ -6,26 +6,29 @@ use flate2::bufread::MultiGzDecoder;
 use parquet::basic::Compression;
 
 use super::fault::Damage;
-use super::snappy::Snappy;
+use super::lz::Lz;
 use super::source::Section;
 
 /// A decoder that stands at a position of a page.
 pub(super) enum Stream {
     Plain(Section),
-    Snappy(Snappy),
+    Lz(Box<Lz>),
     Other(Box<dyn Read + Send>),
 }
 
 impl Stream {
-    /// Opens the bytes of a page; `thorough` see [`Snappy`].
+    /// Opens the bytes of a page, which decode to `length` bytes; `thorough` see [`Lz::snappy`].
     pub(super) fn open(
         section: Section,
         codec: Compression,
+        length: u64,
         thorough: bool,
     ) -> Result<Self, Damage> {
         Ok(match codec {
             Compression::UNCOMPRESSED => Self::Plain(section),
-            Compression::SNAPPY => Self::Snappy(Snappy::new(section, thorough)?),
+            Compression::SNAPPY => Self::Lz(Box::new(Lz::snappy(section, thorough)?)),
+            Compression::LZ4_RAW => Self::Lz(Box::new(Lz::lz4(section, length))),
+            Compression::LZ4 => Self::Lz(Box::new(Lz::lz4_framed(section, length)?)),
             Compression::GZIP(_) => {
                 Self::Other(Box::new(MultiGzDecoder::new(BufReader::new(section))))
             }
@@ -38,7 +41,7 @@ impl Stream {
     pub(super) fn fill(&mut self, out: &mut [u8]) -> Result<(), Damage> {
         match self {
             Self::Plain(section) => section.read_exact(out)?,
-            Self::Snappy(snappy) => snappy.fill(out)?,
+            Self::Lz(lz) => lz.fill(out)?,
             Self::Other(reader) => reader.read_exact(out)?,
         }
         Ok(())
@@ -48,7 +51,7 @@ impl Stream {
     pub(super) fn skip(&mut self, count: u64) -> Result<(), Damage> {
         match self {
             Self::Plain(section) => section.skip(count)?,
-            Self::Snappy(snappy) => snappy.skip(count)?,
+            Self::Lz(lz) => lz.skip(count)?,
             Self::Other(reader) => {
                 let skipped =
                     std::io::copy(&mut reader.by_ref().take(count), &mut std::io::sink())?;

@@ -1,6 +1,8 @@
 //! Thrift's compact protocol, as far as it is read here: page headers, and the footer's schema
 //! before the `parquet` crate sees it.
 
+use crate::fields::{take_byte, take_varint};
+
 const STOP: u8 = 0;
 pub(super) const TRUE: u8 = 1;
 const LIST: u8 = 9;
@@ -25,21 +27,11 @@ impl<'a> Compact<'a> {
     }
 
     fn byte(&mut self) -> Option<u8> {
-        let (&first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(first)
+        take_byte(&mut self.rest)
     }
 
     fn varint(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..63).step_by(7) {
-            let next = self.byte()?;
-            number |= u64::from(next & 0x7f) << shift;
-            if next < 0x80 {
-                return Some(number);
-            }
-        }
-        None
+        take_varint(&mut self.rest)
     }
 
     pub(super) fn integer(&mut self) -> Option<i64> {

@@ -5,9 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::text::{text, texts};
-use crate::bleu::BleuScorer;
-use crate::rouge::{Rouge, RougeScorer};
-use crate::{jieba, words};
+use crate::metrics::bleu::BleuScorer;
+use crate::metrics::rouge::{Rouge, RougeScorer};
 
 /// Pairs scored before Python may act on Ctrl-C.
 const PAIRS_AT_ONCE: usize = 2_048;
@@ -21,7 +20,7 @@ pub(super) fn bleu(
     prediction: &Bound<'_, PyString>,
     reference: &Bound<'_, PyString>,
 ) -> PyResult<BleuScores> {
-    Ok(crate::bleu::bleu(&text(prediction)?, &text(reference)?).into())
+    Ok(crate::metrics::bleu::bleu(&text(prediction)?, &text(reference)?).into())
 }
 
 /// ROUGE-1, ROUGE-2, ROUGE-L of one pair: recall, precision, F of each.
@@ -30,7 +29,7 @@ pub(super) fn rouge(
     prediction: &Bound<'_, PyString>,
     reference: &Bound<'_, PyString>,
 ) -> PyResult<RougeScores> {
-    Ok(flat(&crate::rouge::rouge(&text(prediction)?, &text(reference)?)))
+    Ok(flat(&crate::metrics::rouge::rouge(&text(prediction)?, &text(reference)?)))
 }
 
 /// [`bleu`] of each pair of two lists, without the GIL.
@@ -55,18 +54,6 @@ pub(super) fn rouge_list(
 ) -> PyResult<Vec<RougeScores>> {
     let mut scorer = RougeScorer::default();
     score_pairs(py, &predictions, &references, move |a, b| flat(&scorer.score(a, b)))
-}
-
-/// NLTK's tokens of a text.
-#[pyfunction]
-pub(super) fn word_tokenize(text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
-    Ok(words::word_tokenize(&super::text::text(text)?))
-}
-
-/// jieba's words of a text.
-#[pyfunction]
-pub(super) fn jieba_cut(text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
-    Ok(jieba::cut(&super::text::text(text)?).into_iter().map(str::to_owned).collect())
 }
 
 fn score_pairs<T: Send>(

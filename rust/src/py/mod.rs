@@ -1,15 +1,17 @@
-//! The only module that may say `pyo3`: it extracts, calls the core, and converts back.
+//! The only room that may say `pyo3`: it extracts, calls the core, and converts back.
 
-mod bytes;
+mod answers;
+mod media;
 mod metrics;
 mod parquet;
 mod text;
+mod zip;
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
-use crate::Error;
+use crate::{Error, Result};
 
 pyo3::import_exception!(mmscore.errors, DataError);
 pyo3::import_exception!(mmscore.errors, NumberTooLargeError);
@@ -47,22 +49,35 @@ fn io_error(source: &std::io::Error, message: String) -> PyErr {
     }
 }
 
+/// Fills a new `bytes` object of known length without the interpreter's lock.
+fn filled(
+    py: Python<'_>,
+    length: usize,
+    fill: impl FnOnce(&mut [u8]) -> Result<()> + Send,
+) -> PyResult<Bound<'_, PyBytes>> {
+    PyBytes::new_with(py, length, |out| Ok(py.detach(|| fill(out))?))
+}
+
 #[pymodule(gil_used = false)]
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
 
     #[pymodule_export]
-    use super::bytes::{Look, Zip, ZipDirectory, ZipOpening, data_uri, decode_base64, look, sniff};
-    #[pymodule_export]
-    use super::text::{
+    use super::answers::{
         clean_option, infer_option, match_choice, match_count, normalize_answer, parse_answer_line,
         parse_choice, parse_count, score_choices, score_counts, score_options, score_slake,
     };
 
     #[pymodule_export]
-    use super::metrics::{bleu, bleu_list, jieba_cut, rouge, rouge_list, word_tokenize};
+    use super::media::{Look, data_uri, decode_base64, look, sniff};
+    #[pymodule_export]
+    use super::metrics::{bleu, bleu_list, rouge, rouge_list};
     #[pymodule_export]
     use super::parquet::{ParquetFile, ParquetRows};
+    #[pymodule_export]
+    use super::text::{jieba_cut, simple_rows, word_tokenize};
+    #[pymodule_export]
+    use super::zip::{Zip, ZipDirectory, ZipOpening};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

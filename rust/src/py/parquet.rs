@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::parquet::{Row, Rows, Value};
@@ -50,7 +51,7 @@ impl ParquetFile {
             self.file.rows(|name| columns.contains(name), |name| late.contains(name))
         })?;
         let ahead = Ahead { rows, ready: VecDeque::new(), failure: None };
-        Ok(ParquetRows { ahead: Mutex::new(ahead), cell })
+        Ok(ParquetRows { ahead: Mutex::new(ahead), cell, names: PyOnceLock::new() })
     }
 
     fn cell<'py>(
@@ -72,6 +73,8 @@ impl ParquetFile {
 pub(super) struct ParquetRows {
     ahead: Mutex<Ahead>,
     cell: Py<PyAny>,
+    /// The columns of every row.
+    names: PyOnceLock<Vec<Py<PyString>>>,
 }
 
 #[pymethods]
@@ -81,18 +84,25 @@ impl ParquetRows {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        // What is decoded is taken without leaving the interpreter's lock.
+        let decoded = self.ahead.try_lock().ok().and_then(|mut ahead| ahead.ready.pop_front());
+        if let Some(row) = decoded {
+            return self.row(py, row).map(Some);
+        }
         py.check_signals()?;
         let row =
             py.detach(|| self.ahead.lock().unwrap_or_else(PoisonError::into_inner).next_row())?;
-        row.map(|row| self.dict(py, row)).transpose()
+        row.map(|row| self.row(py, row)).transpose()
     }
 }
 
 impl ParquetRows {
-    fn dict<'py>(&self, py: Python<'py>, row: Row) -> PyResult<Bound<'py, PyDict>> {
+    fn row<'py>(&self, py: Python<'py>, row: Row) -> PyResult<Bound<'py, PyDict>> {
+        let intern = |(name, _): &(Arc<str>, Value)| PyString::intern(py, name).unbind();
+        let names = self.names.get_or_init(py, || row.iter().map(intern).collect());
         let dict = PyDict::new(py);
-        for (name, value) in row {
-            dict.set_item(PyString::intern(py, &name), self.object(py, value)?)?;
+        for (name, (_, value)) in names.iter().zip(row) {
+            dict.set_item(name, self.object(py, value)?)?;
         }
         Ok(dict)
     }
@@ -117,7 +127,13 @@ impl ParquetRows {
                     .map(|(key, value)| Ok((self.object(py, key)?, self.object(py, value)?)));
                 PyList::new(py, pairs.collect::<PyResult<Vec<_>>>()?)?.into_bound_py_any(py)
             }
-            Value::Struct(fields) => self.dict(py, fields)?.into_bound_py_any(py),
+            Value::Struct(fields) => {
+                let dict = PyDict::new(py);
+                for (name, value) in fields {
+                    dict.set_item(PyString::intern(py, &name), self.object(py, value)?)?;
+                }
+                dict.into_bound_py_any(py)
+            }
             Value::Late(late) => {
                 let address = (late.column.as_ref(), late.leaf, late.row, late.element);
                 self.cell.bind(py).call1(address)

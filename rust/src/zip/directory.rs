@@ -1,12 +1,12 @@
 //! The directory: raw bytes plus a few numbers a member, so 150,000 members stay small.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
 
 use super::lookup::{self, Slot};
 use super::opening::Place;
 use super::{Fault, Member, name};
 use crate::fields::{u16_le, u32_le, u64_le};
+use crate::hash::Key;
 use crate::{Error, Result};
 
 const ENTRY_SIGNATURE: &[u8; 4] = b"PK\x01\x02";
@@ -28,12 +28,12 @@ pub struct Directory {
     /// Where members may end: every entry's local header, and the directory itself. Sorted.
     pub(super) boundaries: Vec<u64>,
     shift: u64,
-    pub(super) hash_key: u64,
+    pub(super) hash_key: Key,
 }
 
 impl Directory {
     pub(super) fn parse(archive: String, raw: Vec<u8>, place: &Place) -> Result<Self> {
-        let hash_key = RandomState::new().hash_one(0);
+        let hash_key = Key::random();
         let mut members = Vec::new();
         let mut slots = Vec::new();
         // The count is only a claim; the bytes bound what is reserved.
@@ -51,7 +51,7 @@ impl Directory {
             boundaries.push(entry.header.saturating_add(place.shift).min(place.start));
             if name::is_file(entry.stored_name) {
                 slots.push(Slot::new(hash_key, &entry.name(), members.len()));
-                // Cannot fail: the directory is at most 512 MiB.
+                debug_assert!(u32::try_from(at).is_ok(), "a directory has at most 512 MiB");
                 members.push(u32::try_from(at).unwrap_or(u32::MAX));
             }
             at = entry.end;

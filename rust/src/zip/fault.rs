@@ -1,6 +1,9 @@
 //! What can be wrong with an archive or with a request for one of its members.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use crate::Error;
 
 /// One cause of failure a variant; `Display` continues after "archive `NAME`: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -156,9 +159,8 @@ pub enum Fault {
 
 impl Fault {
     /// What the user can do about it, where that is known.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
+    pub(crate) fn hint(&self, archive: &str) -> Option<Cow<'static, str>> {
+        let hint = match self {
             Self::NotZip { .. } => Some(
                 "check that the file is the archive and not, say, a web page or a Git LFS pointer",
             ),
@@ -173,12 +175,32 @@ impl Fault {
                 Some("join the volumes first, for example with `zip -s 0 in.zip --out out.zip`")
             }
             Self::Ambiguous { .. } => Some("ask for the member by its full name"),
-            Self::Unsupported { .. } => {
-                Some("pack the archive again without encryption, stored or deflated")
-            }
+            Self::Unsupported { .. } => return Some(pack_again(archive).into()),
             Self::ShortRead { .. } => Some("let the download or copy finish, then run again"),
             _ => None,
-        }
+        };
+        hint.map(Cow::Borrowed)
+    }
+}
+
+/// The line that packs an archive in a form that is read.
+fn pack_again(archive: &str) -> String {
+    let name = archive.rsplit(['/', '\\']).next().unwrap_or(archive);
+    let name = name.split(['?', '#']).next().unwrap_or(name);
+    let quoted = if name.contains(|c: char| !c.is_alphanumeric() && !"._-".contains(c)) {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    } else {
+        name.to_owned()
+    };
+    format!(
+        "pack it again: `7z x -ounpacked -- {quoted} && cd unpacked && zip -qr ../repacked.zip .`"
+    )
+}
+
+impl Error {
+    /// The fault of an archive, which its sentence begins with.
+    pub(crate) fn zip(archive: &str, fault: Fault) -> Self {
+        Self::Zip { archive: archive.to_owned(), fault }
     }
 }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::{Directory, Fault, Opening};
+use crate::file::read_at;
 use crate::{Error, Result};
 
 /// A local archive. Its file stays open and is never written to.
@@ -65,32 +66,14 @@ impl FileZip {
 }
 
 fn read_range(file: &File, range: &Range<u64>, archive: &str) -> Result<Vec<u8>> {
-    let expected = range.end.saturating_sub(range.start);
+    let (start, expected) = (range.start, range.end.saturating_sub(range.start));
     let mut bytes = vec![0; usize::try_from(expected).unwrap_or(usize::MAX)];
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match read_at(file, rest, range.start + filled as u64) {
-            Ok(0) => {
-                let (start, found) = (range.start, filled as u64);
-                return Err(Error::zip(archive, Fault::ShortRead { start, found, expected }));
-            }
-            Ok(count) => filled += count,
-            Err(source) if source.kind() == io::ErrorKind::Interrupted => {}
-            Err(source) => {
-                let context = format!("archive `{archive}`, byte {}", range.start);
-                return Err(Error::Io { context, source });
-            }
-        }
+    let found = read_at(file, &mut bytes, start).map_err(|source| {
+        let context = format!("archive `{archive}`, byte {start}");
+        Error::Io { context, source }
+    })? as u64;
+    if found < expected {
+        return Err(Error::zip(archive, Fault::ShortRead { start, found, expected }));
     }
     Ok(bytes)
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, bytes, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, bytes, at)
 }

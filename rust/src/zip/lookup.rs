@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Directory, Fault, name, nearest};
 use crate::Result;
+use crate::hash::Key;
 
 /// How many names an error about an ambiguous one lists.
 const SHOWN_CANDIDATES: usize = 5;
@@ -21,13 +22,14 @@ const MEMBER_BITS: u32 = 24;
 pub(super) const MAX_MEMBERS: usize = 1 << MEMBER_BITS;
 
 impl Slot {
-    pub(super) fn new(key: u64, name: &str, member: usize) -> Self {
+    pub(super) fn new(key: Key, name: &str, member: usize) -> Self {
         let last_part = name::last_part(name);
         let folder = name.len() - last_part.len();
-        let last_hash = hash(key, last_part);
-        let name_hash = hash(key ^ last_hash, name.get(..folder).unwrap_or_default());
+        let last_hash = key.hash(last_part.as_bytes());
+        let name_hash = key.with(last_hash).hash(name.as_bytes().get(..folder).unwrap_or_default());
         let top_bits = |hash: u64| hash >> (u64::BITS - HASH_BITS);
         let hashes = top_bits(last_hash) << HASH_BITS | top_bits(name_hash);
+        debug_assert!(member < MAX_MEMBERS, "a directory of 512 MiB holds fewer members");
         Self(hashes << MEMBER_BITS | member as u64)
     }
 
@@ -74,24 +76,6 @@ pub(super) fn hidden_duplicates<'a>(
     }
     hidden.sort_unstable();
     hidden
-}
-
-/// Hashes text eight bytes at a time by multiplying and folding. The key is random for each
-/// directory, so a hostile archive cannot choose names that collide.
-fn hash(key: u64, text: &str) -> u64 {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let fold = |left: u64, right: u64| {
-        let high = (u128::from(left) * u128::from(right)) >> u64::BITS;
-        left.wrapping_mul(right) ^ high as u64
-    };
-    let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let mut last = [0; 8];
-    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    let mut state = key ^ (text.len() as u64).wrapping_mul(MULTIPLIER);
-    for word in words.iter().chain([&last]) {
-        state = fold(state ^ u64::from_le_bytes(*word), key | 1) ^ MULTIPLIER;
-    }
-    fold(state, MULTIPLIER)
 }
 
 impl Directory {

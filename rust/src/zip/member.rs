@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use flate2::Crc;
 
+use super::method::{self, DEFLATED, STORED};
 use super::{Directory, Fault, name};
+use crate::Result;
 use crate::fields::u16_le;
-use crate::{Error, Result};
 
 /// No member larger than this is read into memory.
 pub const MAX_MEMBER_BYTES: u64 = 512 * 1024 * 1024;
@@ -24,8 +25,6 @@ const HEADER_LENGTH: usize = 30;
 
 const ENCRYPTED: u16 = 1 | (1 << 6) | (1 << 13);
 const PATCHED: u16 = 1 << 5;
-const STORED: u16 = 0;
-const DEFLATED: u16 = 8;
 
 /// What the directory says about a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +45,15 @@ pub struct Member<'a> {
 }
 
 impl Directory {
+    /// Whether a member may be read, as far as the directory tells: for a look before the first read.
+    ///
+    /// # Errors
+    /// [`Error::Zip`] for a member that is encrypted, packed by an unsupported method, too large,
+    /// a bomb, or whose name leads out of the archive.
+    pub fn check(&self, index: usize) -> Result<()> {
+        self.member(index)?.check().map_err(|fault| self.fault(fault))
+    }
+
     /// The byte range that surely holds a member's local header and data.
     ///
     /// The local header's length is known only once it is read; the range ends where the next
@@ -53,11 +61,10 @@ impl Directory {
     /// archive, fetches nothing else.
     ///
     /// # Errors
-    /// [`Error::Zip`] for a member that is encrypted, packed by an unsupported method, too large,
-    /// a bomb, outside the archive, or whose name leads out of it.
+    /// As [`check`](Self::check), and for a member that lies outside the archive.
     pub fn span(&self, index: usize) -> Result<Range<u64>> {
+        self.check(index)?;
         let member = self.member(index)?;
-        member.check().map_err(|fault| self.fault(fault))?;
         let start = member.header;
         let next = self.boundaries.partition_point(|&boundary| boundary <= start);
         let outside = || {
@@ -110,20 +117,33 @@ impl Directory {
 }
 
 impl Member<'_> {
+    /// Whether it cannot be read without a password.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.flags & ENCRYPTED != 0
+    }
+
+    /// The name of the method it is packed by, as the format's specification has it.
+    #[must_use]
+    pub fn method_name(&self) -> &'static str {
+        if self.flags & PATCHED != 0 { "patch" } else { method::name(self.method) }
+    }
+
     /// Whether its bytes may be read at all.
     fn check(&self) -> std::result::Result<(), Fault> {
         let name = || self.name.clone().into_owned();
         if name::escapes(&self.name) {
             return Err(Fault::Escapes { name: name() });
         }
-        if self.flags & ENCRYPTED != 0 {
+        if self.is_encrypted() {
             return Err(Fault::Unsupported { name: name(), problem: "is encrypted".to_owned() });
         }
-        if self.flags & PATCHED != 0 || ![STORED, DEFLATED].contains(&self.method) {
-            let method = if self.flags & PATCHED != 0 { "patch" } else { method_name(self.method) };
+        if self.flags & PATCHED != 0 || !method::is_read(self.method) {
             let problem = format!(
-                "is packed by method {} ({method}); stored and deflate are supported",
-                self.method
+                "is packed by method {} ({}); {} are supported",
+                self.method,
+                self.method_name(),
+                method::READ
             );
             return Err(Fault::Unsupported { name: name(), problem });
         }
@@ -143,7 +163,11 @@ impl Member<'_> {
             let problem = format!("it is stored in {packed} bytes but {size} bytes large");
             return Err(self.damaged(problem));
         }
-        let ratio = if self.size > BOMB_BYTES { BOMB_RATIO } else { DEFLATE_RATIO };
+        let ratio = match self.method {
+            _ if self.size > BOMB_BYTES => BOMB_RATIO,
+            DEFLATED => DEFLATE_RATIO,
+            _ => u64::MAX,
+        };
         if self.size > self.packed.saturating_mul(ratio) {
             let name = self.name.clone().into_owned();
             return Err(Fault::Bomb { name, packed: self.packed, size: self.size });
@@ -183,11 +207,7 @@ impl Member<'_> {
             let problem = format!("{} bytes were expected, it is {} large", out.len(), self.size);
             return Err(self.damaged(problem));
         }
-        if self.method == STORED {
-            out.copy_from_slice(data);
-        } else {
-            self.inflate(data, out)?;
-        }
+        method::unpack(self.method, data, out).map_err(|problem| self.damaged(problem))?;
         let mut crc = Crc::new();
         crc.update(out);
         let (found, expected) = (crc.sum(), self.checksum);
@@ -197,61 +217,7 @@ impl Member<'_> {
         Err(Fault::Checksum { name: self.name.clone().into_owned(), found, expected })
     }
 
-    fn inflate(&self, data: &[u8], out: &mut [u8]) -> std::result::Result<(), Fault> {
-        // An inflater given no room at all does not look at its input, so it gets one byte.
-        let mut room = [0];
-        let out = if out.is_empty() { room.as_mut_slice() } else { out };
-        let mut inflater = Decompress::new(false);
-        let status = inflater.decompress(data, out, FlushDecompress::Finish);
-        let (unpacked, used) = (inflater.total_out(), inflater.total_in());
-        let problem = match status {
-            Err(_) => "its compressed data are corrupt".to_owned(),
-            Ok(Status::StreamEnd) if unpacked != self.size => {
-                format!("it unpacks to {unpacked} bytes, the directory says {}", self.size)
-            }
-            Ok(Status::StreamEnd) if used != self.packed => {
-                format!("its compressed data end after {used} of {} bytes", self.packed)
-            }
-            Ok(Status::StreamEnd) => return Ok(()),
-            Ok(_) if unpacked == self.size => {
-                format!("it unpacks to more than the {unpacked} bytes the directory says")
-            }
-            Ok(_) => format!("its compressed data stop after {unpacked} of {} bytes", self.size),
-        };
-        Err(self.damaged(problem))
-    }
-
     fn damaged(&self, problem: String) -> Fault {
         Fault::Damaged { name: self.name.clone().into_owned(), problem }
-    }
-}
-
-/// The names of the format's specification (APPNOTE 6.3.10, section 4.4.5).
-fn method_name(method: u16) -> &'static str {
-    match method {
-        1 => "shrink",
-        2..=5 => "reduce",
-        6 => "implode",
-        9 => "deflate64",
-        10 => "PKWARE implode",
-        12 => "bzip2",
-        14 => "lzma",
-        16 => "IBM z/OS CMPSC",
-        18 => "IBM TERSE",
-        19 => "IBM LZ77",
-        20 | 93 => "zstd",
-        94 => "mp3",
-        95 => "xz",
-        96 => "jpeg",
-        97 => "WavPack",
-        98 => "PPMd",
-        99 => "AES encryption",
-        _ => "unknown",
-    }
-}
-
-impl Error {
-    pub(crate) fn zip(archive: &str, fault: Fault) -> Self {
-        Self::Zip { archive: archive.to_owned(), fault }
     }
 }

@@ -47,6 +47,36 @@ fn a_buffer_of_another_size_is_left_alone() {
     assert!(small.iter().all(|&byte| byte == b'.'));
 }
 
+/// The order decides where several fit; `tests/test_media.py` compares all with `filetype`.
+#[test]
+fn types_are_told_by_their_first_bytes() {
+    let jpx = [&b"\0\0\0\x0cjP  \r\n\x87\n\0\0\0\x14ftypjp2 "[..], &[0; 40]].concat();
+    let dicom = [&[0; 128][..], b"DICM\0\0"].concat();
+    for (bytes, expected) in [
+        (&b"\xff\xd8\xff\xe0"[..], "image/jpeg"),
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        (b"RIFF\0\0\0\0WAVEfmt ", "audio/x-wav"),
+        (b"RIFF\0\0\0\0AVI LIST", "video/x-msvideo"),
+        (b"II\x2a\0\x08\0\0\0\0\0", "image/tiff"),
+        (b"MM\0\x2a\0\0\0\x08\0\0", "image/tiff"),
+        (b"II\x2a\0\x10\0\0\0CR", "image/x-canon-cr2"),
+        (b"BM\0\0", "image/bmp"),
+        (b"\0\0\x01\0", "image/x-icon"),
+        (&jpx, "image/jpx"),
+        (&dicom, "application/dicom"),
+        (b"ID3\x04", "audio/mpeg"),
+        (b"OggS", "audio/ogg"),
+        (b"fLaC", "audio/x-flac"),
+    ] {
+        assert_eq!(sniff(bytes), Some(expected), "{}", bytes.escape_ascii());
+    }
+    for unknown in [&b""[..], b"\xff\xd8", b"{\"a\": 1}", b"II\x2a\0"] {
+        assert_eq!(sniff(unknown), None, "{}", unknown.escape_ascii());
+    }
+}
+
 fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, data) in chunks {
@@ -66,6 +96,13 @@ fn the_look_says_whether_the_end_is_there() {
     assert_eq!((seen.width, seen.height, seen.complete), (17, 21, true));
     for length in 33..whole.len() {
         assert!(!look(&whole[..length]).unwrap().complete, "{length}");
+    }
+    for (colour, channels, transparent) in
+        [(0, 1, false), (2, 3, false), (3, 1, false), (4, 2, true), (6, 4, true)]
+    {
+        let header = [&b"\0\0\0\x11\0\0\0\x15\x10"[..], &[colour], b"\0\0\0"].concat();
+        let seen = look(&png(&[(b"IHDR", &header), (b"IEND", b"")])).unwrap();
+        assert_eq!((seen.bits, seen.channels, seen.transparent), (16, channels, transparent));
     }
     // An end mark inside an embedded thumbnail is not the image's.
     let thumbnail = b"\xff\xe1\x00\x0aExif\0\0\xff\xd9";

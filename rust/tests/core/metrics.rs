@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use _core::bleu::{BleuScorer, bleu};
-use _core::jieba::cut;
-use _core::punkt::sentences;
-use _core::rouge::{Agreement, RougeScorer, rouge};
-use _core::words::word_tokenize;
+use _core::metrics::bleu::{BleuScorer, bleu};
+use _core::metrics::rouge::{Agreement, RougeScorer, rouge};
+use _core::text::jieba::cut;
+use _core::text::punkt::sentences;
+use _core::text::words::word_tokenize;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -76,6 +76,24 @@ fn rouge_equals_every_golden_row_to_the_bit() {
 }
 
 /// Texts made of what the rules look at.
+/// Six dots end a sentence as a whole, three do not.
+#[test]
+fn rouge_breaks_lines_behind_six_dots() {
+    for (prediction, reference, agree) in
+        [("a......b", "a...... b", true), ("a...b", "a... b", false), ("……“a”", "…… “a”", true)]
+    {
+        assert_eq!(rouge(prediction, reference).rouge_1.f > 0.9, agree, "{prediction}");
+    }
+}
+
+/// The model of unknown words joins these; that the dictionary has them whole keeps them apart.
+#[test]
+fn neighbours_that_are_a_word_are_not_joined_by_the_model() {
+    for text in ["一七", "一三", "一上", "一丸", "一久"] {
+        assert_eq!(cut(text).len(), 2, "{text}");
+    }
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         " ",

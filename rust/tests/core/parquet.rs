@@ -57,7 +57,11 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// The rows that `write` writes: every third without image bytes, every seventh without struct.
+fn number_of(row: usize) -> Option<i64> {
+    (row % 4 != 3).then_some(row as i64 - 3)
+}
+
+/// The rows that `write` writes: every fourth without number, every third without image bytes, every seventh without struct.
 fn expected(count: usize) -> Vec<Row> {
     let row = |number: usize| {
         let bytes = if number % 3 == 1 { Value::Null } else { Value::Bytes(image(number)) };
@@ -70,9 +74,9 @@ fn expected(count: usize) -> Vec<Row> {
             _ => Value::List(vec![text("how many?"), Value::Null]),
         };
         vec![
-            ("image".to_owned(), image),
-            ("questions".to_owned(), questions),
-            ("number".to_owned(), Value::Int(number as i64 - 3)),
+            ("image".into(), image),
+            ("questions".into(), questions),
+            ("number".into(), number_of(number).map_or(Value::Null, Value::Int)),
         ]
     };
     (0..count).map(row).collect()
@@ -132,9 +136,9 @@ fn write(path: &Path, count: usize, properties: WriterProperties) {
         typed.write_batch(&asked, Some(&definition), Some(&repetition)).unwrap();
         column.close().unwrap();
 
-        let numbers: Vec<i64> = group.iter().map(|&number| number as i64 - 3).collect();
+        let numbers: Vec<i64> = group.iter().filter_map(|&number| number_of(number)).collect();
         let mut column = columns.next_column().unwrap().unwrap();
-        let levels = vec![1; numbers.len()];
+        let levels: Vec<i16> = group.iter().map(|&n| number_of(n).is_some().into()).collect();
         column.typed::<Int64Type>().write_batch(&numbers, Some(&levels), None).unwrap();
         column.close().unwrap();
         columns.close().unwrap();
@@ -174,6 +178,8 @@ fn every_codec_and_page_version_gives_the_rows_written() {
     for codec in [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
+        Compression::LZ4,
+        Compression::LZ4_RAW,
         Compression::GZIP(parquet::basic::GzipLevel::default()),
         Compression::ZSTD(parquet::basic::ZstdLevel::default()),
     ] {
@@ -204,7 +210,7 @@ fn only_wanted_columns_are_read() {
     let file = Arc::new(ParquetFile::open(&temporary.0).unwrap());
     assert_eq!(file.columns(), ["image", "questions", "number"]);
     let mut rows = file.rows(|name| name == "number", |_| true).unwrap();
-    assert_eq!(rows.next_row().unwrap().unwrap(), [("number".to_owned(), Value::Int(-3))]);
+    assert_eq!(rows.next_row().unwrap().unwrap(), [("number".into(), Value::Int(-3))]);
     let mut rows = file.rows(|_| false, |_| true).unwrap();
     assert_eq!(std::iter::from_fn(|| rows.next_row().unwrap()).count(), 7);
 }
@@ -265,7 +271,7 @@ fn a_file_with_any_bit_flipped_ends_in_rows_or_an_error() {
 #[test]
 fn a_schema_too_deep_is_refused() {
     let temporary = Temporary::new("deep");
-    for (depth, is_fine) in [(3, true), (200_000, false)] {
+    for (depth, is_fine) in [(3, true), (62, true), (63, false), (200_000, false)] {
         let mut nodes = b"\x48\x01r\x15\x02\x00".to_vec();
         nodes.extend(b"\x35\x02\x18\x01g\x15\x02\x00".repeat(depth));
         nodes.extend(b"\x15\x0c\x25\x02\x18\x01l\x00");
@@ -306,6 +312,53 @@ fn a_snappy_copy_may_reach_back_further_than_encoders_do() {
     assert_eq!(file.cell(0, 0, 0).unwrap(), Value::Bytes(content));
 }
 
+/// A value is as long as its first four bytes say, and some lie.
+#[test]
+fn a_value_too_large_is_refused_before_it_is_read() {
+    const LIMIT: u32 = 1 << 29;
+    let temporary = Temporary::new("large");
+    for length in [LIMIT, LIMIT + 1] {
+        let mut page = varint(2 * LIMIT);
+        page.extend([62 << 2, 0xff, 0xff, 0]);
+        page.extend(length.to_le_bytes());
+        page.extend(vec![0; (1 << 16) - 4]);
+        write_page(&temporary.0, &page, 2 * LIMIT);
+        let error = ParquetFile::open(&temporary.0).unwrap().cell(0, 0, 0).unwrap_err();
+        let sentence = error.to_string();
+        let is_refused = sentence.contains("at most 536870912 are read");
+        assert_eq!(is_refused, length > LIMIT, "{sentence}");
+    }
+}
+
+/// Old writers wrote bare blocks and Hadoop's frames under one name.
+#[test]
+fn a_bare_lz4_block_under_the_old_name_is_read() {
+    let temporary = Temporary::new("bare");
+    let page = b"\xc0\x02\0\0\0ab\x02\0\0\0cd";
+    for codec in [Compression::LZ4, Compression::LZ4_RAW] {
+        write_column(&temporary.0, page, 12, codec);
+        let file = ParquetFile::open(&temporary.0).unwrap();
+        assert_eq!(file.cell(0, 1, 0).unwrap(), Value::Bytes(b"cd".to_vec()), "{codec}");
+    }
+}
+
+#[test]
+fn a_codec_that_is_not_read_is_named_with_what_to_do() {
+    let temporary = Temporary::new("codec");
+    let brotli = Compression::BROTLI(parquet::basic::BrotliLevel::default());
+    write_column(&temporary.0, b"page", 4, brotli);
+    let file = Arc::new(ParquetFile::open(&temporary.0).unwrap());
+    let error = file.rows(|_| true, |_| true).err().unwrap();
+    let sentence = error.to_string();
+    assert!(
+        sentence.ends_with(
+            "column `raw` is compressed with brotli, expected snappy, zstd, gzip, lz4 or none"
+        ),
+        "{sentence}"
+    );
+    assert!(error.hint().unwrap().contains("compression=\"snappy\""));
+}
+
 fn varint(mut number: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number > 127 {
@@ -316,8 +369,12 @@ fn varint(mut number: u32) -> Vec<u8> {
     bytes
 }
 
-/// A file of one required column of two values, in one snappy page given as it stands.
 fn write_page(path: &Path, page: &[u8], uncompressed: u32) {
+    write_column(path, page, uncompressed, Compression::SNAPPY);
+}
+
+/// A file of one required column of two values, in one page given as it stands.
+fn write_column(path: &Path, page: &[u8], uncompressed: u32, codec: Compression) {
     let zigzag = |number: usize| varint(2 * number as u32);
     let mut chunk = b"\x15\x00\x15".to_vec();
     chunk.extend(zigzag(uncompressed as usize));
@@ -333,7 +390,7 @@ fn write_page(path: &Path, page: &[u8], uncompressed: u32) {
             .unwrap();
     let column = writer.schema_descr().column(0);
     let metadata = ColumnChunkMetaData::builder(column)
-        .set_compression(Compression::SNAPPY)
+        .set_compression(codec)
         .set_encodings(vec![Encoding::PLAIN, Encoding::RLE])
         .set_num_values(2)
         .set_total_compressed_size(chunk.len() as i64)

@@ -3,12 +3,14 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use _core::answer::{answer_line, count};
-use _core::choice::{Language, Question, choice, clean_option};
-use _core::normalize::normalize;
-use _core::option_inference::infer_option;
-use _core::score::{match_count, score_choices, score_counts, score_lines};
-use _core::{Error, pystr};
+use _core::Error;
+use _core::answers::answer_line::{answer_line, count};
+use _core::answers::choice::{Language, Question, choice, clean_option};
+use _core::answers::normalize::normalize;
+use _core::answers::option_inference::infer_option;
+use _core::answers::score::{match_count, score_choices, score_counts, score_lines};
+use _core::text::pystr;
+use _core::text::table::Table;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -161,6 +163,87 @@ fn long_replies_take_no_time() {
             started.elapsed()
         );
     }
+}
+
+/// Every word of the canonical form; a word beside it shows that it stands alone.
+#[test]
+fn every_number_word_and_label_has_its_form() {
+    let numbers = [
+        ("0", "none zero 零"),
+        ("1", "one 一"),
+        ("2", "two 两 二"),
+        ("3", "three 三"),
+        ("4", "four 四"),
+        ("5", "five 五"),
+        ("6", "six 六"),
+        ("7", "seven 七"),
+        ("8", "eight 八"),
+        ("9", "nine 九"),
+        ("10", "ten 十"),
+    ];
+    for (digits, words) in numbers {
+        for word in words.split(' ') {
+            assert_eq!(normalize(word), digits, "{word}");
+            assert_eq!(normalize(&format!("{word} cats")), format!("{digits} cats"), "{word}");
+            assert_eq!(normalize(&format!("{word}个")), digits, "{word}");
+        }
+    }
+    for (label, words) in [
+        ("yes", "yes yeah yep true 是 是的 有 包含 存在 可以 能 会"),
+        ("no", "no nope false 否 不是 没有 无 不包含 不存在 不可以 不能 不会 不正常"),
+        ("xray", "X-Ray xray X光 x射线"),
+    ] {
+        for word in words.split(' ') {
+            assert_eq!(normalize(word), label, "{word}");
+        }
+    }
+    for mark in
+        "！？。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～、《》【】!#-.:;?@_"
+            .chars()
+    {
+        assert_eq!(normalize(&format!("left{mark}lung")), "left lung", "{mark}");
+    }
+}
+
+#[test]
+fn simple_records_are_taken_and_others_left() {
+    let table = Table { delimiter: b',', width: 2, longest: 20 };
+    let take = |bytes: &'static str| {
+        let mut cells = Vec::new();
+        table.record(bytes.as_bytes(), &mut cells).map(|length| (length, cells))
+    };
+    for (bytes, length, first, second) in [
+        ("a,b\nc", 4, "a", "b"),
+        ("a,b\r\nc", 5, "a", "b"),
+        (",\n", 2, "", ""),
+        ("\"a\",\"b\"\n", 8, "a", "b"),
+        ("\"a,b\",c\n", 8, "a,b", "c"),
+        ("\"\"\"a\"\"\",\"\"\n", 11, "\"a\"", ""),
+        ("\"a\"bc,d\n", 8, "abc", "d"),
+        ("a\"b,c \"d\"\n", 10, "a\"b", "c \"d\""),
+        ("肺,é\n", 7, "肺", "é"),
+        ("01234567890123456,89\n", 21, "01234567890123456", "89"),
+    ] {
+        let (found, cells) = take(bytes).unwrap_or_else(|| panic!("{bytes:?}"));
+        assert_eq!((found, &*cells[0], &*cells[1]), (length, first, second), "{bytes:?}");
+    }
+    for odd in [
+        "",
+        "\n",
+        "\r\n",
+        "a,b",
+        "a\n",
+        "a,b,c\n",
+        "a,\"b\n",
+        "\"a\nb\",c\n",
+        "a,\"b\"\"\n",
+        "a\r,b\n",
+        "a,\0\n",
+        "012345678901234567,89\n",
+    ] {
+        assert_eq!(take(odd), None, "{odd:?}");
+    }
+    assert_eq!(table.record(b"\xff,b\n", &mut Vec::new()), None, "no UTF-8");
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 //! `tests/test_archive.py`.
 
 use _core::Error;
-use _core::zip::{Directory, Fault, Opening};
+use _core::zip::{Directory, Fault, FileZip, Opening};
 use flate2::{Compress, Compression, Crc, FlushCompress};
 use proptest::prelude::*;
 
@@ -13,6 +13,8 @@ struct Part {
     data: Vec<u8>,
     flags: u16,
     method: u16,
+    /// The data as they lie in the archive, where they are not packed here.
+    packed: Option<Vec<u8>>,
     /// Bytes of extra field in the local header only.
     local_extra: usize,
     size: Option<u32>,
@@ -26,6 +28,7 @@ fn part(name: &str, data: &[u8]) -> Part {
         data: data.into(),
         flags: 1 << 11,
         method: 0,
+        packed: None,
         local_extra: 0,
         size: None,
         checksum: None,
@@ -55,7 +58,11 @@ fn archive_with_count(parts: &[Part], count: u16) -> Vec<u8> {
     let mut out = Vec::new();
     let mut directory = Vec::new();
     for part in parts {
-        let packed = if part.method == 8 { deflate(&part.data) } else { part.data.clone() };
+        let packed = match &part.packed {
+            Some(packed) => packed.clone(),
+            None if part.method == 8 => deflate(&part.data),
+            None => part.data.clone(),
+        };
         let at = part.offset.unwrap_or(u32::try_from(out.len()).unwrap());
         let size = part.size.unwrap_or(u32::try_from(part.data.len()).unwrap());
         let mut common = Vec::new();
@@ -288,10 +295,13 @@ fn damaged_members_are_errors_that_name_them() {
     for (what, bad, expected) in [
         ("encrypted", Part { flags: 1, ..sound.clone() }, "member `m.jpg` is encrypted"),
         (
-            "bzip2",
-            Part { method: 12, ..sound.clone() },
-            "member `m.jpg` is packed by method 12 (bzip2)",
+            "xz",
+            Part { method: 95, ..sound.clone() },
+            "packed by method 95 (xz); stored, deflate, bzip2 and lzma are supported",
         ),
+        ("patch", Part { flags: 1 << 5, ..sound.clone() }, "packed by method 8 (patch)"),
+        ("no bzip2", Part { method: 12, ..sound.clone() }, "its compressed data are corrupt"),
+        ("no lzma", Part { method: 14, ..sound.clone() }, "its compressed data are corrupt"),
         ("crc", Part { checksum: Some(1), ..sound.clone() }, "its CRC-32 is"),
         ("too small", Part { size: Some(5), ..sound.clone() }, "unpacks to more than the 5 bytes"),
         (
@@ -336,6 +346,48 @@ fn damaged_members_are_errors_that_name_them() {
     assert!(sentence(read(&directory, &bytes, "b.jpg")).contains("names `a.jpg`"));
 }
 
+/// What Python's `zipfile` writes of fifty times `data `.
+#[test]
+fn bzip2_and_lzma_are_read_whole_or_not_at_all() {
+    let data = b"data ".repeat(50);
+    let bzip2 = b"BZh91AY&SY\xba\x27\xcf\x36\0\0\x63\x91\x80\x40\0\x24\0\x04\0\x20\0\x20\xa5\x47\xa0\xcd\x34\xf2\
+        \x2c\x8b\x22\xc8\xb2\x2e\x17\x72\x45\x38\x50\x90\xba\x27\xcf\x36";
+    let lzma = b"\x09\x04\x05\0\x5d\0\0\x80\0\0\x32\x18\x4a\xee\x96\x2b\x41\x88\x4c\x92\xfb\xff\xff\xa7\xd0\0\0";
+    for (method, name, packed) in [(12, "bzip2", &bzip2[..]), (14, "lzma", &lzma[..])] {
+        let whole = Part { method, packed: Some(packed.to_vec()), ..part("m.jpg", &data) };
+        let directory = open(&archive(std::slice::from_ref(&whole))).unwrap();
+        let member = directory.member(0).unwrap();
+        assert_eq!((member.method_name(), member.is_encrypted()), (name, false));
+        assert_eq!(read_one(whole.clone()).unwrap(), data, "{name}");
+        let cut = Part { packed: Some(packed[..packed.len() - 15].to_vec()), ..whole.clone() };
+        assert!(sentence(read_one(cut)).contains("its compressed data "), "{name}");
+        for size in [249, 251] {
+            let other = Part { size: Some(size), ..whole.clone() };
+            assert!(
+                sentence(read_one(other)).contains("member `m.jpg` is damaged"),
+                "{name} {size}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_speaks_against_a_member_is_known_before_it_is_read() {
+    for (bad, method, encrypted, hint) in [
+        (Part { flags: 1, ..part("m.jpg", b"x") }, "stored", true, "7z x -ounpacked -- a.zip"),
+        (Part { method: 99, ..part("m.jpg", b"x") }, "AES encryption", false, "zip -qr"),
+        (Part { flags: 1 << 5, ..part("m.jpg", b"x") }, "patch", false, "zip -qr"),
+    ] {
+        let directory = open(&archive(&[bad])).unwrap();
+        let member = directory.member(0).unwrap();
+        assert_eq!((member.method_name(), member.is_encrypted()), (method, encrypted));
+        let error = directory.check(0).unwrap_err();
+        assert!(error.hint().unwrap().contains(hint), "{error}");
+        assert_eq!(error.to_string(), directory.span(0).unwrap_err().to_string());
+    }
+    assert!(open(&archive(&[part("m.jpg", b"x")])).unwrap().check(0).is_ok());
+}
+
 #[test]
 fn wrong_bytes_from_outside_are_refused() {
     let bytes = archive(&[part("a.jpg", b"data")]);
@@ -344,6 +396,19 @@ fn wrong_bytes_from_outside_are_refused() {
     assert!(matches!(fault_of(directory.decode(1, b"")), Fault::Index { index: 1, count: 1 }));
     let mut opening = Opening::new("a.zip", 100);
     assert!(matches!(fault_of(opening.feed(vec![0; 99])), Fault::ShortRead { .. }));
+}
+
+#[test]
+fn a_file_cut_after_it_was_opened_is_a_short_read() {
+    let path = std::env::temp_dir().join(format!("mmscore-{}-cut.zip", std::process::id()));
+    let bytes = archive(&[part("a.jpg", b"first"), part("b.jpg", b"second")]);
+    std::fs::write(&path, &bytes).unwrap();
+    let zip = FileZip::open(&path).unwrap();
+    assert_eq!(zip.read(zip.directory().find("b.jpg").unwrap()).unwrap(), b"second");
+    std::fs::write(&path, &bytes[..20]).unwrap();
+    let cut = zip.read(0).unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    assert!(cut.to_string().contains("20 bytes came from byte 0 on, 40 were expected"), "{cut}");
 }
 
 /// The members that can be read.
