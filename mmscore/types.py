@@ -106,6 +106,8 @@ class Sample:
             as one. None counts alone.
         problem: Why the record cannot be asked, in a sentence; None where it can.
         warnings: What is odd about the record but does not keep it from being asked.
+        media_faults: Which of the record's media will not be seen, and which of its placeholders
+            have none, a sentence each.
     """
 
     id: str
@@ -118,6 +120,7 @@ class Sample:
     warnings: tuple[str, ...] = ()
     unit: str | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
+    media_faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

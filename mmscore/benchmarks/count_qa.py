@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mmscore.benchmarks.base import Benchmark, Dataset, Files, Options
-from mmscore.dataset.media.placeholders import bytes_as_numbers, is_bytes_as_numbers
+from mmscore.dataset.media.columns import bytes_as_numbers, is_bytes_as_numbers
 from mmscore.dataset.media.sources import BytesSource
 from mmscore.dataset.rows import Cell, Row, read, require_columns, split_parts
 from mmscore.error_text import shown

@@ -19,14 +19,9 @@ from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.own_data import Draft, joined, own_samples, reference_answers
+from mmscore.dataset.media.columns import MEDIA_COLUMNS, is_media_column
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import (
-    MEDIA_COLUMNS,
-    columns_of,
-    cut,
-    is_media_column,
-    parts_of,
-)
+from mmscore.dataset.media.placeholders import parts_of, resolve
 from mmscore.dataset.rows import missing_column, require_columns
 from mmscore.dataset.rows.python_literal import LONGEST, read_literal
 from mmscore.error_text import shown, text_of, what
@@ -95,7 +90,6 @@ def draft(
     Raises:
         DataError: The record cannot be asked.
     """
-    media = columns_of(record)
     options = read_options(record)
     if "question" not in record or "answer" not in record:
         require_columns(("question", "answer"), record, "the record")
@@ -104,8 +98,9 @@ def draft(
             text_of(option, f"option {label}")
     # The reference formats whatever a question is into the prompt.
     text = choice_prompt(template, _written(record["question"]), options)
-    parts, dropped = parts_of(cut(text), media, roots)
-    warnings = [f"no medium for {name}, so it is left out" for name in dropped]
+    found = resolve([text], record, every=True, shown_kinds=frozenset())
+    parts, _ = parts_of(found.texts[0], found.media, roots)
+    warnings = []
     multiple = bool(facts.get("multiple"))
     answers = reference_answers(record["answer"])
     target = joined(answers)
@@ -121,7 +116,13 @@ def draft(
         facts = {**facts, ANSWERS: len(answers)}
         warnings.append(_unscored(answers))
     return Draft(
-        (Message("user", parts),), target, tuple(options), facts, tuple(doubts), tuple(warnings)
+        (Message("user", parts),),
+        target,
+        tuple(options),
+        facts,
+        tuple(doubts),
+        tuple(warnings),
+        media_faults=found.faults,
     )
 
 

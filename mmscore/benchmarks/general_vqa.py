@@ -19,20 +19,14 @@ from typing import Any
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.openai_messages import read_messages
 from mmscore.benchmarks.own_data import Draft, joined, own_samples, reference_answers
+from mmscore.dataset.media.columns import MEDIA_COLUMNS, columns_of, is_media_column
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import (
-    MEDIA_COLUMNS,
-    columns_of,
-    cut,
-    is_media_column,
-    numbers_of,
-    parts_of,
-)
+from mmscore.dataset.media.placeholders import PLACEHOLDER, parts_of, resolve
 from mmscore.dataset.rows import Cell, json_with_cells, missing_column
 from mmscore.error_text import shown, what
 from mmscore.errors import ConfigError, DataError
 from mmscore.scoring.metrics import BLEU_KEYS, ROUGE_KEYS, bleu, rouge
-from mmscore.types import Extracted, Sample
+from mmscore.types import Extracted, Kind, Sample
 
 SPLIT = "test"
 
@@ -84,11 +78,10 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
         found = "an empty list" if messages == [] else what(messages)
         doubts = (DataError(f"`messages` is {found}, expected a list of messages"),)
         messages = []
-    resolved, dropped = _resolved(messages, record, roots)
-    warnings = [f"no medium for {placeholder}, so it is left out" for placeholder in dropped]
+    resolved, faults = _resolved(messages, record, roots)
     target, odd = _target(record.get("answer"))
     messages = read_messages(resolved, roots)
-    return Draft(messages, target, (), {}, doubts, (*warnings, *odd), read)
+    return Draft(messages, target, (), {}, doubts, tuple(odd), read, faults)
 
 
 def _target(answer: object) -> tuple[str | None, list[str]]:
@@ -114,7 +107,7 @@ def _as_message(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
         kind = "images" if isinstance(record[image], list) else "image_1"
         record, read = {**record, kind: record[image]}, (image,)
     text = record["question"]
-    if len(cut(text)) == 1:
+    if PLACEHOLDER.search(text) is None:
         media = columns_of(record)
         marks = [f"<{kind} {number}>" for kind in media for number in sorted(media[kind])]
         text = "".join([*marks, text])
@@ -139,25 +132,37 @@ def _messages(record: Mapping[str, Any]) -> Any:
 
 def _resolved(
     messages: list[Any], record: Mapping[str, Any], roots: Roots
-) -> tuple[list[Any], list[str]]:
-    """The messages with plain user texts cut at their placeholders, and the placeholders dropped.
+) -> tuple[list[Any], tuple[str, ...]]:
+    """The messages with plain user texts cut at their placeholders, and what will not be seen.
 
     A text of which nothing would be left keeps its placeholders.
     """
     messages = [_with_text(message) for message in messages]
-    texts = [_cut(message) for message in messages]
-    marked = [piece for text in texts for piece in text[:-1]]
-    if not marked:
-        return messages, []
-    media = columns_of(record, numbers_of(marked))
-    dropped = dict[str, None]()
-    for at, text in enumerate(texts):
-        if len(text) > 1:
-            parts, missing = parts_of(text, media, roots)
-            dropped.update(dict.fromkeys(missing))
+    places = [at for at, message in enumerate(messages) if _is_plain(message)]
+    texts = [messages[at]["content"] for at in places]
+    found = resolve(texts, record, every=False, shown_kinds=_kinds_in(messages))
+    for at, pieces in zip(places, found.texts, strict=True):
+        if len(pieces) > 1:
+            parts, _ = parts_of(pieces, found.media, roots)
             if parts:
                 messages[at] = {**messages[at], "content": parts}
-    return messages, list(dropped)
+    return messages, found.faults
+
+
+PART_KINDS: Mapping[str, Kind] = {
+    "image_url": "image",
+    "input_audio": "audio",
+    "video_url": "video",
+}
+"""Type of a part of OpenAI's format -> the kind of medium it holds."""
+
+
+def _kinds_in(messages: list[Any]) -> frozenset[Kind]:
+    """The kinds of media that stand in the messages themselves."""
+    contents = (message.get("content") for message in messages if isinstance(message, dict))
+    parts = (part for content in contents if isinstance(content, list) for part in content)
+    types = (str(part.get("type")) for part in parts if isinstance(part, dict))
+    return frozenset(PART_KINDS[name] for name in types if name in PART_KINDS)
 
 
 def _with_text(message: Any) -> Any:
@@ -169,12 +174,11 @@ def _with_text(message: Any) -> Any:
     return message
 
 
-def _cut(message: Any) -> list[str]:
-    """A user's plain text cut at its placeholders, which count nowhere else; [] without any."""
+def _is_plain(message: Any) -> bool:
+    """Whether it is a user's plain text; placeholders count nowhere else."""
     if not isinstance(message, dict) or message.get("role") != "user":
-        return []
-    content = message.get("content")
-    return cut(content) if isinstance(content, str) and "<" in content else []
+        return False
+    return isinstance(message.get("content"), str)
 
 
 def parse(reply: str, sample: Sample) -> Extracted:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mmscore.dataset.media.columns import NO_HINTS, found_of, media_part, said
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import NO_HINTS, found_of, media_part, said
 from mmscore.dataset.rows import Cell
 from mmscore.error_text import shown, text_of, what
 from mmscore.errors import DataError

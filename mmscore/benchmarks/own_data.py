@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Container, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmscore.benchmarks.base import Files, Options
 from mmscore.dataset.facts import kept_columns
+from mmscore.dataset.media.columns import is_media_column
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import is_media_column
-from mmscore.dataset.rows import READERS, read
+from mmscore.dataset.rows import READERS, Row, read
 from mmscore.error_text import several_hint, shown, text_of, what
 from mmscore.errors import ConfigError, DataError
+from mmscore.model.request import media_of
 from mmscore.types import Message, Sample
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
@@ -40,6 +42,7 @@ class Draft(NamedTuple):
             with `strict` or where there is no message to send.
         warnings: What is odd but harmless.
         read: Columns that were read as media though media have other names.
+        media_faults: What of the record's media will not be seen.
     """
 
     messages: tuple[Message, ...]
@@ -49,6 +52,7 @@ class Draft(NamedTuple):
     doubts: tuple[DataError, ...] = ()
     warnings: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
+    media_faults: tuple[str, ...] = ()
 
 
 def own_samples(
@@ -98,16 +102,28 @@ def own_samples(
                     name, subset, (), None, metadata=facts, problem=problem, columns=columns
                 )
                 continue
-            messages, target, choices, metadata, doubts, warnings, read_too = drafted
-            warnings = (*map(_told, doubts), *warnings)
-            if number == 1:
-                warnings = (*warnings, *_unread_media(record, read_too))
-            if warnings:
-                warnings = tuple(f"{record.place}: {warning}" for warning in warnings)
-            facts = {**facts, **metadata} if metadata else facts
+            warnings = (*map(_told, drafted.doubts), *drafted.warnings)
+            faults = drafted.media_faults
+            if not media_of(drafted.messages):
+                faults = (*faults, *_unread_media(record, drafted.read))
+            elif number == 1:
+                warnings = (*warnings, *_unread_media(record, drafted.read))
             yield Sample(
-                name, subset, messages, target, choices, facts, None, warnings, columns=columns
+                name,
+                subset,
+                drafted.messages,
+                drafted.target,
+                drafted.choices,
+                {**facts, **drafted.metadata} if drafted.metadata else facts,
+                warnings=_placed(record, warnings),
+                media_faults=_placed(record, faults),
+                columns=columns,
             )
+
+
+def _placed(record: Row, sentences: tuple[str, ...]) -> tuple[str, ...]:
+    """Sentences about a record, each with its place."""
+    return tuple(f"{record.place}: {one}" for one in sentences) if sentences else ()
 
 
 def _told(error: DataError) -> str:
@@ -117,13 +133,20 @@ def _told(error: DataError) -> str:
 def _unread_media(record: Mapping[str, Any], read_too: Container[str]) -> Iterator[str]:
     """What to say of columns that look like media and have another name than media have."""
     for column, value in record.items():
-        word = column.strip().lower().removesuffix("_path").removesuffix("_url")
-        kind = _MEDIA_WORDS.get(word.rstrip("_0123456789"))
-        if kind and value and column not in read_too and not is_media_column(column):
+        kind = _meant(column) if value and column not in read_too else None
+        if kind is not None:
             yield (
                 f"column {shown(column)} is not read: {kind}s stand in `{kind}_1`, `{kind}_2` ... "
                 f"or in the list `{kind}s`"
             )
+
+
+@lru_cache(maxsize=1024)
+def _meant(column: str) -> str | None:
+    """The kind of media that a column seems to hold, though media do not stand under its name."""
+    word = column.strip().lower().removesuffix("_path").removesuffix("_url")
+    kind = _MEDIA_WORDS.get(word.rstrip("_0123456789"))
+    return None if kind is None or is_media_column(column) else kind
 
 
 _MEDIA_WORDS = {

@@ -19,8 +19,8 @@ from typing import Any, NoReturn
 
 from mmscore.benchmarks import own_class as own
 from mmscore.benchmarks.base import Benchmark, Files, Options
+from mmscore.dataset.media.columns import columns_of, media_part
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import columns_of, media_part
 from mmscore.dataset.rows import Cell, Row
 from mmscore.error_text import shown, text_of, what
 from mmscore.errors import BenchmarkError, ConfigError, DataError, MmscoreError

@@ -22,8 +22,8 @@ from typing import Any, TypeGuard
 from mmscore.benchmarks.base import Files, Options
 from mmscore.benchmarks.own_data import Draft, Names, subset_files
 from mmscore.dataset.facts import kept_columns
+from mmscore.dataset.media.columns import columns_of, media_part, source_of
 from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.placeholders import columns_of, media_part, source_of
 from mmscore.dataset.media.sources import DATA_LIKE, TextSource, is_base64_of
 from mmscore.dataset.rows import Cell, Row, read, require_columns
 from mmscore.dataset.rows.python_literal import read_literal

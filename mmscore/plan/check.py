@@ -33,7 +33,7 @@ from mmscore.plan.inventory import (
     slips,
 )
 from mmscore.plan.media_check import check_media
-from mmscore.plan.plan import Plan, look
+from mmscore.plan.plan import Plan, look, unseen_media
 from mmscore.plan.survey import Survey
 from mmscore.scoring.judge.ask import judge_of, probe, prompt_of
 from mmscore.store.run_folder import load
@@ -165,6 +165,9 @@ def check(task: TaskConfig, name: str, events: Events = SILENT) -> Findings:
     found = Findings(name, plan.files.name, plan.planned, rows.files)
     found.requests = sum(plan.planned.values()) - _standing(plan)
     _data_problems(found, plan.survey)
+    told = unseen_media(plan)
+    if told is not None:
+        found.problems += [*_shortened(plan.survey.media_faults), told]
     _contents(found, plan)
     media = media_encoder(task, events.notice, data_host=plan.files.host)
     with closing(plan.files):

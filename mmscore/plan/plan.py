@@ -22,9 +22,18 @@ from mmscore.model.request import media_of
 from mmscore.plan.benchmark_options import chosen, data_place, extra_options, task_of
 from mmscore.plan.earlier_run import ids_of
 from mmscore.plan.events import SILENT, Events
-from mmscore.plan.selection import Selection, Wanted, select
+from mmscore.plan.selection import ASKED, Selection, Wanted, select
 from mmscore.plan.shard import shard_of
-from mmscore.plan.survey import Survey, check_ids, check_subsets, check_survey, survey, weight
+from mmscore.plan.survey import (
+    HAS_FAULT,
+    SHOWS,
+    Survey,
+    check_ids,
+    check_subsets,
+    check_survey,
+    survey,
+    weight,
+)
 from mmscore.scoring import reply_filters
 from mmscore.scoring.judge.ask import resolved
 from mmscore.types import Message, Sample, Source
@@ -144,6 +153,10 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
     """
     looked = look(task, name, events)
     check_survey(looked.survey, looked.files.name, skip_bad_media=task.skip_bad_media)
+    told = unseen_media(looked)
+    if told is not None:
+        first = looked.survey.media_faults[0]
+        events.notice(f"{told}; `mmscore check` lists them, the first is {first}")
     if not any(looked.planned.values()):
         total = len(looked.survey.order)
         chosen_by = " and ".join(
@@ -158,6 +171,23 @@ def plan(task: TaskConfig, name: str, events: Events = SILENT) -> Plan:
             hint="take a larger limit (a share is rounded down) or fewer shards",
         )
     return looked
+
+
+def unseen_media(plan: Plan) -> str | None:
+    """How many requests carry media, where some lack what their records name; None if none does."""
+    if not plan.survey.media_faults:
+        return None
+    pairs = zip(plan.selection.marks, plan.survey.shows, strict=True)
+    asked = [shows for mark, shows in pairs if mark == ASKED]
+    repeats = plan.selection.repeats
+    carry = repeats * sum(shows & SHOWS > 0 for shows in asked)
+    lack = repeats * sum(shows & HAS_FAULT > 0 for shows in asked)
+    if not lack:
+        return None
+    return (
+        f"{carry} of {repeats * len(asked)} requests carry media: {lack} have media that nothing "
+        "refers to, or placeholders without media"
+    )
 
 
 def look(

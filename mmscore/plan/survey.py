@@ -21,6 +21,12 @@ from mmscore.types import Media, Message, Sample, Text
 
 _SHOWN = 10
 
+SHOWS, HAS_FAULT = 1, 2
+"""What is kept of a sample's media, as bits."""
+
+MOST_FAULTS = 1000
+"""Sentences about media that are kept."""
+
 LONGEST_NAME = 300
 """Characters of the name of a missing medium that are told."""
 
@@ -60,6 +66,8 @@ class Survey:
         duplicates: Sample ids that occur more than once.
         problems: Why records cannot be asked, a sentence each.
         warnings: What is odd about records that can be asked, a sentence each.
+        media_faults: Media that will not be seen and placeholders without any, the first of many.
+        shows: For each sample whether it shows a medium (1) and whether it has a media fault (2).
         order: The subset of each sample as its place in `lengths`, in the order of the data.
         begins: For each sample 1 where it begins a unit, else 0.
         draws: For each sample the number it is drawn by; empty unless a seed was given.
@@ -74,6 +82,8 @@ class Survey:
     duplicates: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    media_faults: list[str] = field(default_factory=list)
+    shows: bytearray = field(default_factory=bytearray)
     order: array[int] = field(default_factory=partial(array, "I"))
     begins: bytearray = field(default_factory=bytearray)
     draws: array[int] = field(default_factory=partial(array, "Q"))
@@ -148,6 +158,10 @@ class _Pass:
         if sample.problem is not None:
             found.problems.append(sample.problem)
         found.warnings += sample.warnings
+        room = MOST_FAULTS - len(found.media_faults)
+        found.media_faults += sample.media_faults[:room]
+        media = media_of(sample.messages)
+        found.shows.append(bool(media) * SHOWS | bool(sample.media_faults) * HAS_FAULT)
         if sample.subset not in found.lengths:
             found.lengths[sample.subset] = Lengths()
             self._places[sample.subset] = len(self._places)
@@ -155,7 +169,7 @@ class _Pass:
         found.lengths[sample.subset].units += begins
         found.order.append(self._places[sample.subset])
         found.begins.append(begins)
-        for medium in media_of(sample.messages):
+        for medium in media:
             self._note_medium(sample, medium)
 
     def _note_medium(self, sample: Sample, medium: Media) -> None:

@@ -38,10 +38,11 @@ def test_the_sample_set_is_asked_whole() -> None:
     for sample in found:
         for medium in media_of(sample.messages):
             assert medium.source is None or medium.source.read()
-    warned = {sample.id: sample.warnings for sample in found if sample.warnings}
-    assert [*warned] == ["shapes/9", "shapes/10"]
-    assert "line 9: no medium for <image 3>, so it is left out" in warned["shapes/9"][0]
-    assert "not scored" in warned["shapes/10"][0]
+    faults = {sample.id: sample.media_faults for sample in found if sample.media_faults}
+    assert [*faults] == ["shapes/8", "shapes/9"]
+    assert "line 8: nothing refers to item 1 of `images`" in faults["shapes/8"][0]
+    assert "line 9: no medium for <image 3>, so it is left out" in faults["shapes/9"][0]
+    assert "not scored" in found[-1].warnings[0]
 
 
 def test_parts_keep_their_order() -> None:

@@ -107,7 +107,8 @@ def test_check_tells_what_a_file_holds(tmp_path: Path) -> None:
         question(Image_1="a.png"),
     )
     text, found = check("general_vmcq", data, "--media-root", str(tmp_path / "root"))
-    assert found["clean"]
+    assert len(found["problems"]) == 2
+    assert "column `Image_1` is not read" in found["problems"][0]
     assert found["files"] == [
         {
             "file": str(data),

@@ -167,18 +167,21 @@ def test_missing_media_stop_the_run_before_the_first_request(tmp_path: Path) -> 
         ("imagery", None),
     ],
 )
-def test_media_under_another_name_are_told_once(
-    tmp_path: Path, column: str, told: str | None
-) -> None:
+def test_media_under_another_name_are_told(tmp_path: Path, column: str, told: str | None) -> None:
     value = ["a.png"] if column == "images" else "a.png"
     record = asking("<image 1>" if column in {"image_1", "images"} else "?", **{column: value})
     first, second = load(write(tmp_path, record, record))
-    assert second.warnings == ()
-    if told is None:
-        assert first.warnings == ()
-    else:
-        (warning,) = first.warnings
-        assert told in warning
+    assert first.warnings == second.warnings == ()
+    for sample in (first, second):
+        assert len(sample.media_faults) == (told is not None)
+        assert all(told in fault for fault in sample.media_faults if told is not None)
+
+
+def test_such_a_column_beside_media_that_are_sent_is_told_once(tmp_path: Path) -> None:
+    record = asking("<image 1>", image_1="a.png", image="a.png")
+    first, second = load(write(tmp_path, record, record))
+    assert not first.media_faults and not second.media_faults and not second.warnings
+    assert "column `image` is not read" in first.warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -1,111 +1,115 @@
-"""Placeholders `<image N> <video N> <audio N>` in text, and the columns that fill them.
+"""Placeholders such as `<image 1>` in text, and the media that take their places.
 
-The rules are those of EvalScope 1.14.1: which columns count, which comes first, what a cell may
-hold, and what makes a record fail. A failure is a `DataError` whose message names the column; the
-caller adds file and record.
+Which placeholders count, and what becomes of one without a medium, is as in EvalScope 1.14.1.
+Beyond it, `<image>`, `<video>` and `<audio>` without a number, as ms-swift and ShareGPT write them,
+stand for the record's media of that kind in their order; they stay words where no medium is left
+for them, or where the record numbers its placeholders of that kind.
+
+A medium that nothing refers to, and a placeholder without a medium, are told: such a question would
+be asked without what it is about.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeGuard
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from mmscore.dataset.media.file_types import FORMATS, guess_format, type_of_name
-from mmscore.dataset.media.paths import Roots
-from mmscore.dataset.media.sources import (
-    DATA_LIKE,
-    DATA_URI,
-    BytesSource,
-    TextSource,
-    held_name,
-    is_base64_of,
-    mime_of,
+from mmscore.dataset.media.columns import (
+    KIND,
+    KINDS,
+    Columns,
+    columns_of,
+    filled_columns,
+    media_part,
 )
-from mmscore.dataset.rows import HEAD_BYTES, Cell
-from mmscore.error_text import shown, text_of, what
+from mmscore.dataset.media.paths import Roots
+from mmscore.error_text import listed, shown, text_of
 from mmscore.errors import DataError
-from mmscore.types import Kind, Media, Source, Text
+from mmscore.types import Kind, Media, Text
 
-PLACEHOLDER = re.compile(r"<(image|video|audio)[_ ](\d+)>")
-"""One separator, lower case; the number in any decimal digits, leading zeros allowed."""
+PLACEHOLDER = re.compile(r"<(image|video|audio)(?:[_ ](\d+))?>")
+"""One separator, lower case; the number in any decimal digits, leading zeros allowed, or none."""
 
-KINDS: tuple[Kind, ...] = ("image", "video", "audio")
-KIND: Mapping[str, Kind] = {kind: kind for kind in KINDS}
-MOST_INDEXED = 100
-"""The highest k of `image_k`; the list columns have no limit."""
+_NOUN = r"(?:image|img|picture|photo|video|clip|audio|sound)s?"
+_NUMBER = r"[\s_:#-]*(?:\d+|here|placeholder|pad|token)?\s*"
+LOOKALIKE = re.compile(
+    rf"<\|?\s*/?\s*{_NOUN}{_NUMBER}\|?/?>|\[\s*{_NOUN}{_NUMBER}\]|\{{+\s*{_NOUN}{_NUMBER}\}}+",
+    re.IGNORECASE,
+)
+"""What may be meant as a placeholder."""
 
-INDEXED: Mapping[str, tuple[Kind, int]] = {
-    f"{kind}_{number}": (kind, number) for kind in KINDS for number in range(1, MOST_INDEXED + 1)
-}
-"""Column name -> kind and placeholder number."""
+_NUMBERED = re.compile(rf"<\|?\s*{_NOUN}[\s_:#-]*\d+\s*\|?/?>", re.IGNORECASE)
+"""What can hardly be meant otherwise."""
 
-LISTS: Mapping[Kind, str] = {kind: f"{kind}s" for kind in KINDS}
-"""Kind -> name of the column that holds a list of them."""
-
-MEDIA_COLUMNS = frozenset({*INDEXED, *LISTS.values()})
-"""The columns whose cells may hold whole media, and are then left in their file."""
-
-HTTP = ("http://", "https://")
-UNKNOWN_IMAGE = "image/png"
-"""What the reference calls image bytes that begin like nothing known."""
+Pieces = list[str]
+"""A text cut at its placeholders: text, kind, number, text, kind, number ... text."""
 
 
-HINTS = ("start", "end", "fps")
-
-NO_HINTS: Mapping[str, object] = {}
-
-
-class Found(NamedTuple):
-    """A media cell that passed the check of its column; whether it can be sent shows when used.
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The texts of a record and the media that belong into them.
 
     Attributes:
-        kind: The column's kind.
-        url: A path, an http(s) URL, a data URI, or base64 text; or how one of the latter begins.
-        cell: The whole data URI or base64 text of which `url` is the beginning.
-        data: Bytes, which win over `url`.
-        mime: The type of `data`.
-        format: The format as written, None where it must be inferred.
-        hints: `start`, `end`, `fps` of a clip as written.
+        texts: Each text, cut at the placeholders that count.
+        media: The media, by kind and number.
+        faults: What of the record's media will not be seen, a sentence each.
     """
 
-    kind: Kind
-    url: str = ""
-    cell: Cell | None = None
-    data: bytes | Cell | None = None
-    mime: str = ""
-    format: object = None
-    hints: Mapping[str, object] = NO_HINTS
+    texts: list[Pieces]
+    media: Columns
+    faults: tuple[str, ...]
 
 
-Columns = Mapping[Kind, Mapping[int, Found]]
-"""The media of a record, by kind and placeholder number."""
+def resolve(
+    texts: Sequence[str], record: Mapping[str, Any], *, every: bool, shown_kinds: frozenset[Kind]
+) -> Resolved:
+    """Find the media that the placeholders of a record refer to.
+
+    Args:
+        texts: The texts in which placeholders count, in order.
+        record: The row with the columns of media.
+        every: Check each filled column, not only those referred to.
+        shown_kinds: Kinds of which the record shows media in another way already.
+
+    Raises:
+        DataError: A column that is looked at holds something else than a medium of its kind.
+    """
+    cuts = [_cut(text) for text in texts]
+    marks = [(cut[at], cut[at + 1]) for cut in cuts for at in range(1, len(cut), 3)]
+    wanted: dict[Kind, set[int] | None] = {}
+    for kind, number in marks:
+        if number is not None:
+            numbers = wanted.setdefault(KIND[str(kind)], set())
+            assert numbers is not None
+            numbers.add(_number(str(kind), number))
+    in_order = {KIND[str(kind)] for kind, number in marks if number is None} - wanted.keys()
+    wanted.update(dict.fromkeys(in_order))
+    media = columns_of(record, None if every else wanted) if every or wanted else {}
+    left = {kind: iter(sorted(media.get(kind, ()))) for kind in in_order}
+    pieces = [_numbered(cut, left) for cut in cuts]
+    faults = _faults(texts, pieces, record, media, shown_kinds)
+    return Resolved(pieces, media, tuple(faults))
 
 
-def is_media_column(name: str) -> bool:
-    """Whether a column of this name can hold media or their format."""
-    found = re.fullmatch(r"(image|video|audio)(s|_([1-9][0-9]*)(_format)?)", name)
-    if found is None or found[3] is None:
-        return found is not None
-    return len(found[3]) <= 3 and int(found[3]) <= MOST_INDEXED
-
-
-def cut(text: str) -> list[str]:
-    """A text cut at its placeholders: text, kind, number, text, kind, number ... text."""
+def _cut(text: str) -> list[str | None]:
     return PLACEHOLDER.split(text) if "<" in text else [text]
 
 
-def numbers_of(pieces: Sequence[str]) -> dict[Kind, set[int]]:
-    """The placeholder numbers that the pieces of a text refer to, by kind.
-
-    Raises:
-        DataError: A number is longer than Python converts.
-    """
-    numbers: dict[Kind, set[int]] = {}
-    for kind, number in zip(pieces[1::3], pieces[2::3], strict=True):
-        numbers.setdefault(KIND[kind], set()).add(_number(kind, number))
-    return numbers
+def _numbered(cut: Sequence[str | None], left: Mapping[Kind, Iterator[int]]) -> Pieces:
+    """A cut text with a number for each placeholder; one that gets none is text again."""
+    pieces = [str(cut[0])]
+    for at in range(1, len(cut), 3):
+        kind, number, behind = str(cut[at]), cut[at + 1], str(cut[at + 2])
+        if number is None:
+            following = next(left.get(KIND[kind], iter(())), None)
+            number = None if following is None else str(following)
+        if number is None:
+            pieces[-1] += f"<{kind}>{behind}"
+        else:
+            pieces += [kind, number, behind]
+    return pieces
 
 
 def _number(kind: str, digits: str) -> int:
@@ -115,199 +119,6 @@ def _number(kind: str, digits: str) -> int:
         raise DataError(
             f"placeholder {shown(f'<{kind} {digits}>')} has a number of {len(digits)} digits"
         ) from None
-
-
-def columns_of(
-    record: Mapping[str, Any], wanted: Mapping[Kind, Collection[int]] | None = None
-) -> dict[Kind, dict[int, Found]]:
-    """The media of a record, by kind and placeholder number; kinds without a column are left out.
-
-    Of each kind, filled columns `image_1` to `image_100` come first; only where none of those
-    looked at is filled does the list column `images` count. Cells that are missing, null or empty
-    are skipped.
-
-    Args:
-        record: The row.
-        wanted: The numbers to look at; None looks at all.
-
-    Raises:
-        DataError: A cell looked at holds something that is no medium of its kind.
-    """
-    filled: dict[Kind, dict[int, str]] = {}
-    for column in record:
-        if column in INDEXED:
-            kind, number = INDEXED[column]
-            value = record[column]
-            if value is None or value == "":
-                continue
-            if wanted is None or number in wanted.get(kind, ()):
-                filled.setdefault(kind, {})[number] = column
-    media = {}
-    for kind in KINDS:
-        if kind in filled:
-            media[kind] = _indexed(record, kind, filled[kind])
-        elif LISTS[kind] in record:
-            media[kind] = _listed(record, kind, None if wanted is None else wanted.get(kind, ()))
-    return media
-
-
-def _indexed(record: Mapping[str, Any], kind: Kind, filled: Mapping[int, str]) -> dict[int, Found]:
-    numbers = sorted(filled) if len(filled) > 1 else filled
-    formats = kind in FORMATS
-    return {
-        number: _cell(
-            record[filled[number]],
-            kind,
-            f"column `{filled[number]}`",
-            record.get(f"{filled[number]}_format") if formats else None,
-        )
-        for number in numbers
-    }
-
-
-def _listed(
-    record: Mapping[str, Any], kind: Kind, numbers: Collection[int] | None
-) -> dict[int, Found]:
-    values = record[LISTS[kind]]
-    if not values or (numbers is not None and not numbers):
-        return {}
-    if not isinstance(values, list):
-        raise DataError(f"column `{kind}s` is {what(values)}, expected a list of {kind}s")
-    return {
-        number: _cell(value, kind, f"column `{kind}s` item {number}", None)
-        for number, value in enumerate(values, 1)
-        if (numbers is None or number in numbers) and value is not None and value != ""
-    }
-
-
-def _cell(value: Any, kind: Kind, where: str, written: object) -> Found:
-    """One cell, checked as far as the reference checks a column before it is used."""
-    if isinstance(value, str) and not written:
-        return Found(kind, value)
-    found = _bytes_of(value, kind, where, written, NO_HINTS)
-    if found is not None:
-        return found
-    value = said(value, kind)
-    if isinstance(value, str | Cell):
-        return _checked(kind, value, where, written, NO_HINTS)
-    if is_bytes_as_numbers(value):
-        raise bytes_as_numbers(value, where)
-    if not isinstance(value, dict):
-        raise DataError(
-            f"{where} is {what(value)}, expected a path, a URL, a data URI, "
-            "or an object with `path`, `bytes` or `url`"
-        )
-    written = value.get("format", written)
-    hints = {name: value[name] for name in HINTS if name in value}
-    held = value.get("bytes")
-    if is_bytes_as_numbers(held):
-        raise bytes_as_numbers(held, where)
-    found = _bytes_of(held, kind, where, written, hints)
-    if found is not None:
-        return found
-    return _checked(kind, said(_payload(value, kind, where), kind), where, written, hints)
-
-
-def _bytes_of(
-    held: object, kind: Kind, where: str, written: object, hints: Mapping[str, object]
-) -> Found | None:
-    """A medium of bytes, in the record or left in the file; None for anything else."""
-    data = held.read() if isinstance(held, Cell) and not held.head else held
-    if not isinstance(data, bytes | bytearray):
-        return None
-    mime = _mime(bytes(data), kind, where)
-    _check_format(kind, written, where)
-    kept = held if isinstance(held, Cell) else bytes(data)
-    return Found(kind, "", None, kept, mime, written or None, hints)
-
-
-def is_bytes_as_numbers(value: object) -> TypeGuard[list[int]]:
-    """Whether a value is a list of numbers that are the bytes of a file."""
-    if not isinstance(value, list) or len(value) < SHORTEST_FILE:
-        return False
-    return all(isinstance(one, int) and 0 <= one < 256 for one in value[:SHORTEST_FILE])
-
-
-def bytes_as_numbers(value: list[int], where: str) -> DataError:
-    """The error that names bytes which a writer spelled as numbers."""
-    return DataError(
-        f"{where} holds bytes as a list of {len(value)} numbers, expected a binary value",
-        hint="write the column with bytes(...) for each list, as the type binary",
-    )
-
-
-SHORTEST_FILE = 8
-"""A list of fewer numbers is no file's bytes."""
-
-
-def _checked(
-    kind: Kind, value: Any, where: str, written: object, hints: Mapping[str, object]
-) -> Found:
-    if written:
-        _check_format(kind, written, where)
-    return found_of(kind, value, written or None, hints)
-
-
-def found_of(
-    kind: Kind, value: str | Cell, written: object = None, hints: Mapping[str, object] = NO_HINTS
-) -> Found:
-    """What `said` gave, as a medium."""
-    if isinstance(value, Cell):
-        return Found(kind, value.head, value, None, "", written, hints)
-    return Found(kind, value, None, None, "", written, hints)
-
-
-def said(value: Any, kind: Kind) -> Any:
-    """What a large cell holds; itself, with its beginning, where that is a data URI or base64.
-
-    Those stay in their file until they are sent. Any other value is given back.
-    """
-    if not isinstance(value, Cell):
-        return value
-    head = value.head
-    if not head:
-        whole = value.read()
-        if not isinstance(whole, str):
-            return whole
-        head = whole[:HEAD_BYTES]
-    if DATA_LIKE.match(head) or is_base64_of(kind, head):
-        return replace(value, head=head)
-    return value.read()
-
-
-def _check_format(kind: Kind, written: object, where: str) -> None:
-    if written and kind in FORMATS and written not in FORMATS[kind]:
-        raise _unsupported(kind, written, where)
-
-
-def _mime(data: bytes, kind: Kind, where: str) -> str:
-    sniffed = mime_of(data)
-    mime = sniffed or UNKNOWN_IMAGE
-    if not mime.startswith(f"{kind}/"):
-        found = "unknown data" if sniffed is None else f"`{mime}`"
-        raise DataError(f"{where} holds bytes of {found}, expected {kind} data")
-    return mime
-
-
-def _payload(value: Mapping[str, Any], kind: Kind, where: str) -> str | Cell:
-    path = value.get("path")
-    if isinstance(path, str | Cell):
-        return path
-    payload = value.get("url") or value.get("data") or value.get(kind)
-    if not isinstance(payload, str | Cell):
-        keys = ", ".join(f"`{key}`" for key in value) or "no keys"
-        raise DataError(
-            f"{where} is an object with {keys}, expected one of "
-            f"`path`, `bytes`, `url`, `data`, `{kind}` to hold the {kind}"
-        )
-    return payload
-
-
-def _unsupported(kind: Kind, written: object, where: str) -> DataError:
-    return DataError(
-        f"{where} has format {shown(written)}, expected one of {', '.join(FORMATS[kind])}",
-        hint="formats are written in lower case; leave it out to have it inferred",
-    )
 
 
 def parts_of(
@@ -342,77 +153,80 @@ def parts_of(
     return tuple(parts), list(dropped)
 
 
-def media_part(found: Found, where: str, roots: Roots, *, detail: str = "auto") -> Media:
-    """A checked cell as a part of a message.
-
-    Raises:
-        DataError: It names nothing, or its format is none that can be sent.
-    """
-    if found.kind == "image":
-        source, url = _source(found, where, roots)
-        return Media("image", source, url, None, None, detail)
-    name = _name(found.url)
-    format_ = found.format or guess_format(found.kind, name or f"data:{found.mime};")
-    if format_ not in FORMATS[found.kind]:
-        raise _unsupported(found.kind, format_, where)
-    source, url = _source(found, where, roots)
-    return Media(
-        found.kind,
-        source,
-        url,
-        format=str(format_),
-        # As the reference labels the data URI of a sound or clip: by its bytes or its name.
-        mime=found.mime or type_of_name(name),
-        fps=_hints(found.hints, where).get("fps") if found.kind == "video" else None,
-    )
+# --- what is not seen ----------------------------------------------------------------------------
 
 
-def _name(url: str) -> str:
-    """The part of a URL or path that tells what it leads to: not what a data URI holds."""
-    prefix = DATA_URI.match(url)
-    return url if prefix is None else prefix[0]
+def _faults(
+    texts: Sequence[str],
+    pieces: Sequence[Pieces],
+    record: Mapping[str, Any],
+    media: Columns,
+    shown_kinds: frozenset[Kind],
+) -> Iterator[str]:
+    """A sentence for each placeholder without a medium, and for media that nothing refers to."""
+    used: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
+    missing: dict[str, None] = {}
+    for cut in pieces:
+        for kind, digits in zip(cut[1::3], cut[2::3], strict=True):
+            number = _number(kind, digits)
+            if number in media.get(KIND[kind], ()):
+                used[KIND[kind]].add(number)
+            else:
+                missing[f"<{kind} {number}>"] = None
+    yield from (f"no medium for {one}, so it is left out" for one in missing)
+    bare = dict.fromkeys(kind for cut in pieces for text in cut[::3] for kind in _bare(text))
+    for kind in bare.keys() - shown_kinds:
+        yield f"no medium for <{kind}>, so it is asked as a word"
+    unseen = dict(_unseen(record, used, shown_kinds))
+    odd = listed(_lookalikes(texts)) if unseen or not any(used.values()) else ""
+    for kind, names in unseen.items():
+        meant = f"; {odd} is none" if odd else ""
+        yield (
+            f"nothing refers to {names}, so it is not sent: write `<{kind} 1>` where it belongs"
+            f"{meant}"
+        )
+    if not unseen and not shown_kinds and any(map(_NUMBERED.fullmatch, _lookalikes(texts))):
+        yield f"no medium for {odd}, so it is asked as words"
 
 
-def _source(found: Found, where: str, roots: Roots) -> tuple[Source | None, str | None]:
-    if found.data is not None:
-        data = found.data
-        name = data.name if isinstance(data, Cell) else held_name(where, data)
-        return BytesSource(name, data), None
-    if found.cell is not None:
-        return TextSource(found.cell.name, found.cell), None
-    return source_of(text_of(found.url, where), found.kind, where, roots)
+def _bare(text: str) -> Iterator[Kind]:
+    """The kinds of the placeholders without a number that are left in a text."""
+    if "<" in text:
+        yield from (KIND[mark[1]] for mark in PLACEHOLDER.finditer(text) if mark[2] is None)
 
 
-def source_of(text: str, kind: Kind, where: str, roots: Roots) -> tuple[Source | None, str | None]:
-    """Where the medium is that a text names: its source, or else the http(s) URL it is at.
-
-    Args:
-        text: A path, a `file:` or http(s) URL, a data URI, or base64.
-        kind: What it should be.
-        where: The cell, for the name of what stands in it.
-        roots: Where paths start.
-
-    Raises:
-        DataError: It names a file of another machine.
-    """
-    if text[:8].lower().startswith(HTTP):
-        return None, text
-    if DATA_LIKE.match(text):
-        return TextSource(held_name(where, text), text), None
-    file = roots.source(text)
-    if is_base64_of(kind, text) and not file.exists():
-        return TextSource(held_name(where, text), text), None
-    return file, None
-
-
-def _hints(hints: Mapping[str, object], where: str) -> dict[str, float]:
-    """Times and rates of a clip; all are checked though only the rate is ever sent."""
-    numbers = {}
-    for name, value in hints.items():
-        if value is None:
+def _unseen(
+    record: Mapping[str, Any], used: Mapping[Kind, set[int]], shown_kinds: frozenset[Kind]
+) -> Iterator[tuple[Kind, str]]:
+    """The filled columns of each kind that no placeholder refers to, by name."""
+    unseen: dict[Kind, list[str]] = {}
+    lists: list[tuple[Kind, str]] = []
+    for kind, number, column in filled_columns(record):
+        if kind in shown_kinds:
             continue
-        try:
-            numbers[name] = float(value)  # type: ignore[arg-type]  # refused below
-        except (TypeError, ValueError, OverflowError):
-            raise DataError(f"{where} has {name} {shown(value)}, expected a number") from None
-    return numbers
+        if number is None:
+            lists.append((kind, column))
+        else:
+            names = unseen.setdefault(kind, [])
+            if number not in used[kind]:
+                names.append(f"`{column}`")
+    for kind, column in lists:
+        held = record[column]
+        if kind not in unseen and isinstance(
+            held, list
+        ):  # where both are filled, it does not count
+            filled = [at for at, one in enumerate(held, 1) if one not in (None, "")]
+            items = [str(at) for at in filled if at not in used[kind]]
+            if items:
+                which = "" if len(items) == len(filled) else f"item {listed(items, mark='')} of "
+                unseen[kind] = [f"{which}`{column}`"]
+    yield from ((kind, listed(names, mark="")) for kind, names in unseen.items() if names)
+
+
+def _lookalikes(texts: Sequence[str]) -> list[str]:
+    """What looks like a placeholder and is none, each once."""
+    found = (mark[0] for text in texts for mark in LOOKALIKE.finditer(text))
+    return [one for one in dict.fromkeys(found) if not PLACEHOLDER.fullmatch(one)]
+
+
+__all__ = ["PLACEHOLDER", "Resolved", "parts_of", "resolve"]
