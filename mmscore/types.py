@@ -101,6 +101,7 @@ class Sample:
         target: The reference answer; None is asked but not scored.
         choices: Option texts of a multiple-choice question, in order of their labels.
         metadata: Facts kept beside the prediction and used for groups.
+        columns: The user's own columns that nothing here understands, kept as facts too.
         unit: What `limit` counts it with: samples of one unit stand together and are taken or left
             as one. None counts alone.
         problem: Why the record cannot be asked, in a sentence; None where it can.
@@ -119,6 +120,7 @@ class Sample:
     warnings: tuple[str, ...] = ()
     unit: str | None = None
     media_faults: tuple[str, ...] = ()
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

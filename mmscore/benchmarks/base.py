@@ -55,6 +55,7 @@ class Options:
         media_root: Where relative media paths start.
         allow_paths: Further folders whose media may be read.
         extra: Options only this benchmark knows, as `Benchmark.extra` names them.
+        keep: Columns of the user's own files to keep as facts; empty keeps what is not understood.
         most: Units of a subset that are asked at the most, so that nobody reads further; None for
             all.
         on_row: Hears of each row of the user's own files: its file and what it holds.
@@ -66,6 +67,7 @@ class Options:
     media_root: Path | None = None
     allow_paths: tuple[Path, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    keep: tuple[str, ...] = ()
     most: int | None = None
     on_row: Callable[[Path, Mapping[str, Any]], None] | None = None
 

@@ -70,7 +70,7 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
         **({"language": "zh"} if language == "zh" else {}),
     }
     read = partial(draft, template=template, facts=facts)
-    return own_samples(files, options, SPLIT, read, MEDIA_COLUMNS)
+    return own_samples(files, options, SPLIT, read, MEDIA_COLUMNS, understood)
 
 
 def draft(

@@ -57,7 +57,7 @@ def samples(files: Files, options: Options) -> Iterator[Sample]:
             "`general_vqa` asks the messages as they are and has no prompt template",
             hint="put the words into the messages, or use --system",
         )
-    return own_samples(files, options, SPLIT, draft, LATE)
+    return own_samples(files, options, SPLIT, draft, LATE, understood)
 
 
 def draft(record: Mapping[str, Any], roots: Roots) -> Draft:

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from mmscore.benchmarks.base import Files, Options
+from mmscore.dataset.facts import kept_columns
 from mmscore.dataset.media.columns import is_media_column
 from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.rows import READERS, Row, read
@@ -60,8 +61,11 @@ def own_samples(
     split: str,
     draft: Callable[[Mapping[str, Any], Roots], Draft],
     late: Container[str],
+    understood: Callable[[str], bool],
 ) -> Iterator[Sample]:
     """The samples of all subsets asked for, one for each record.
+
+    A sample is called as its record's `id` says, else by its subset and its number there.
 
     Args:
         files: The user's folder or file.
@@ -69,18 +73,22 @@ def own_samples(
         split: The split a file name may end in.
         draft: Reads one record.
         late: The columns whose large cells stay in the file; `draft` gets a `Cell` for each.
+        understood: Whether a column means something; others are kept as facts.
 
     Raises:
         ConfigError: A subset name leads out of the folder.
         DataError: A subset has no file or its file is damaged; with `strict`, a record is bad.
     """
     strict = bool(options.extra.get("strict", False))
+    names = Names()
     for subset, file in subset_files(files, options, str(options.extra.get("split") or split)):
         path = files.path(file)
         roots = options.roots(files, path)
         for number, record in enumerate(options.rows(path, read(path, late=late)), 1):
-            name = f"{subset}/{number}"
-            facts = _named(record) if "id" in record else {}
+            written = _written(record)
+            name = names.of(written, subset, number)
+            facts = {"id": record["id"]} if written and name != written else {}
+            columns = kept_columns(record, understood, options.keep)
             try:
                 drafted = draft(record, roots)
                 if drafted.doubts and (strict or not drafted.messages):
@@ -90,7 +98,9 @@ def own_samples(
                 if strict:
                     raise DataError(message, hint=error.hint) from error
                 problem = f"{record.place}: {_told(error)}"
-                yield Sample(name, subset, (), None, metadata=facts, problem=problem)
+                yield Sample(
+                    name, subset, (), None, metadata=facts, problem=problem, columns=columns
+                )
                 continue
             warnings = (*map(_told, drafted.doubts), *drafted.warnings)
             faults = drafted.media_faults
@@ -107,6 +117,7 @@ def own_samples(
                 {**facts, **drafted.metadata} if drafted.metadata else facts,
                 warnings=_placed(record, warnings),
                 media_faults=_placed(record, faults),
+                columns=columns,
             )
 
 
@@ -146,8 +157,36 @@ _MEDIA_WORDS = {
 """What a user may call a column of media -> the kind it would be."""
 
 
-def _named(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": record["id"]} if isinstance(record["id"], str | int) else {}
+def _written(record: Mapping[str, Any]) -> str:
+    """A record's id as the user wrote it; empty where there is none."""
+    written = record.get("id")
+    return str(written) if isinstance(written, str | int) else ""
+
+
+class Names:
+    """What the samples of a set are called: each as the user wrote it, and no two alike.
+
+    Where two subsets share an id, the later one's has the subset in front: `SUBSET/ID`. Where two
+    records of one subset do, the later one has its number behind: `SUBSET/ID#NUMBER`.
+    """
+
+    def __init__(self) -> None:
+        self._given: set[int] = set()  # hashes: a million names take half the memory
+
+    def of(self, written: str, subset: str, number: int) -> str:
+        """A name that nobody has yet.
+
+        Args:
+            written: The id in the record; empty where there is none.
+            subset: The record's subset.
+            number: Its place there, from 1.
+        """
+        longer = f"{subset}/{written or number}"
+        for name in (written or longer, longer, f"{longer}#{number}"):
+            if hash(name) not in self._given:
+                break
+        self._given.add(hash(name))
+        return name
 
 
 # --- which file --------------------------------------------------------------------------------

@@ -155,7 +155,7 @@ class _Task:
         named = (row[column] for column in ("id", "index") if row.get(column) not in (None, ""))
         name = str(next(named, number))
         subset = str(row.get("subset") or self.own.name)
-        kept = (*self.own.groups, *self.own.keep)
+        kept = (*self.own.groups, *self.own.keep, *options.keep)
         facts = {column: _plain(row[column]) for column in kept if column in row}
         answer, choices = row.get("answer"), row.get("choices") or ()
         target = None if answer is None or answer == "" else str(answer)

@@ -20,7 +20,8 @@ from string import ascii_uppercase
 from typing import Any, TypeGuard
 
 from mmscore.benchmarks.base import Files, Options
-from mmscore.benchmarks.own_data import Draft, subset_files
+from mmscore.benchmarks.own_data import Draft, Names, subset_files
+from mmscore.dataset.facts import kept_columns
 from mmscore.dataset.media.columns import columns_of, media_part, source_of
 from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.sources import DATA_LIKE, TextSource, is_base64_of
@@ -133,7 +134,7 @@ def tsv_samples(
     needed: tuple[str, ...],
     draft: Callable[[Row, tuple[Media, ...]], Draft],
 ) -> Iterator[Sample]:
-    """The rows of all tables asked for as samples; the id is the table's name and the row's index.
+    """The rows of all tables asked for as samples; the id is the row's index, if no other has it.
 
     Args:
         files: The user's folder or file.
@@ -145,22 +146,26 @@ def tsv_samples(
         ConfigError: A subset name leads out of the folder.
         DataError: A table is missing, damaged, or lacks a column.
     """
+    names = Names()
     for subset, file in subset_files(files, options, _SPLIT):
         path = files.path(file)
         images = Images.of(path, options.roots(files, path))
-        for row in options.rows(path, _rows(path)):
+        for number, row in enumerate(options.rows(path, _rows(path)), 1):
             require_columns(("index", "question", *needed), row, row.place)
             facts = {
                 "index": _text(row, "index"),
                 **{name: row[name] for name in GROUPS if row.get(name)},
             }
-            name = f"{subset}/{facts['index']}"
+            name = names.of(_text(row, "index"), subset, number)
+            columns = kept_columns(row, understood, options.keep)
             try:
                 drafted = draft(row, images.of_row(row))
             except DataError as error:
                 problem = f"{row.place}: {error.message}"
                 problem += f" ({error.hint})" if error.hint else ""
-                yield Sample(name, subset, (), None, metadata=facts, problem=problem)
+                yield Sample(
+                    name, subset, (), None, metadata=facts, problem=problem, columns=columns
+                )
                 continue
             yield Sample(
                 name,
@@ -170,6 +175,7 @@ def tsv_samples(
                 drafted.choices,
                 {**facts, **drafted.metadata},
                 warnings=tuple(f"{row.place}: {warning}" for warning in drafted.warnings),
+                columns=columns,
             )
 
 

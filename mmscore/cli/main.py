@@ -251,6 +251,7 @@ def _score(arguments: argparse.Namespace) -> int:
             judge_again(folder, partial(judge_values, arguments)),
             filter_values(arguments),
             benchmark=arguments.benchmark,
+            group_by=arguments.group_by or (),
             concurrency=arguments.concurrency,
             notice=_say,
         )

@@ -40,6 +40,7 @@ def reported(folder: Path, arguments: Namespace, notice: Callable[[str], None]) 
         html=Path(arguments.html) if arguments.html else None,
         image_side=arguments.image_side,
         out=Path(arguments.out) if arguments.out else None,
+        group_by=arguments.group_by or (),
         must_write=False,
         notice=notice,
     )
@@ -67,7 +68,7 @@ def compared(arguments: Namespace, style: Style) -> tuple[str, Path | None]:
     if arguments.open and not arguments.html:
         raise ConfigError("--open shows a page, and none is written", hint="add --html FILE")
     places = [arguments.run_a, arguments.run_b, *arguments.more_runs]
-    runs = [load(Path(place), hold=False) for place in places]
+    runs = [load(Path(place), hold=False, group_by=arguments.group_by or ()) for place in places]
     how = {"metric": arguments.metric, "force": arguments.force}
     if len(runs) > 2:
         every = several.several(runs, **how)

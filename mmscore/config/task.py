@@ -70,6 +70,8 @@ class TaskConfig(metaclass=_Named):
     fresh: bool = False
     media_root: str | None = None
     allow_path: list[str] = field(default_factory=list)
+    keep: list[str] = field(default_factory=list)
+    group_by: list[str] = field(default_factory=list)
     max_image_bytes: int | str | None = None
     min_side: int | None = None
     max_pixels: int | None = None

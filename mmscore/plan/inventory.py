@@ -145,7 +145,7 @@ def inventory(samples: Iterable[Sample]) -> Inventory:
             found.places[where_kept(medium)] += 1
         asked.setdefault(hash(repr((sample.subset, sample.messages))), []).append(sample.id)
     found.repeated = [same for same in asked.values() if len(same) > 1]
-    found.same_ids = [value for value, times in ids.items() if times > 1]
+    found.same_ids = list(ids)  # a sample keeps the id of its record where another has it too
     return found
 
 

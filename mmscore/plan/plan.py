@@ -231,6 +231,7 @@ def look(
         media_root=Path(task.media_root) if task.media_root else None,
         allow_paths=_allowed(task),
         extra=extra_options(benchmark, args),
+        keep=tuple(task.keep),
         most=wanted.most,
         on_row=on_row,
     )

@@ -33,7 +33,7 @@ def _json(report: Report, run: Run, images: PageImages) -> Iterable[str]:
 
 
 def _csv(report: Report, run: Run, images: PageImages) -> Iterable[str]:
-    from mmscore.report.files import csv_lines
+    from mmscore.report.spreadsheet import csv_lines
 
     return csv_lines(run)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ def reported(
     *,
     html: Path | None = None,
     out: Path | None = None,
+    group_by: Sequence[str] = (),
     must_write: bool = True,
     notice: Callable[[str], None] = lambda _: None,
 ) -> Result:
@@ -73,6 +74,7 @@ def reported(
         images: Makes small pictures for the one in HTML.
         html: Where that one is written; beside the others by default.
         out: The folder to write it in; the run's own by default.
+        group_by: Facts to break it down by, besides those of the run.
         must_write: Whether a run's own folder that cannot be written is an error: a report can be
             looked at without.
         notice: Who hears of what was left out.
@@ -82,7 +84,7 @@ def reported(
         StorageError: The report cannot be written.
     """
     damaged: list[str] = []
-    run = report.load(folder, damaged=damaged.append)
+    run = report.load(folder, group_by=group_by, damaged=damaged.append)
     if damaged:
         notice(
             f"{len(damaged)} damaged scores are left out, the first: {damaged[0]}; "

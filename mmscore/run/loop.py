@@ -34,6 +34,7 @@ from mmscore.run.record import prediction_of, score_of
 from mmscore.scoring.judge.panel import JudgePanel
 from mmscore.store.journal import AppendFile
 from mmscore.store.records import Key, Prediction, Score
+from mmscore.store.texts import TextFile
 from mmscore.types import FAILED, SCORED, Reply, Sample
 
 _STOP_WAIT = 0.2
@@ -65,6 +66,7 @@ class RunJob:
         filter: What happens to a reply before it is parsed.
         predictions: Where replies are written.
         scores: Where scores are written.
+        texts: Where texts are kept that many messages share.
         concurrency: Requests in flight.
         earlier: What need not be asked again.
         judges: Who is asked about a reply after the rule; None where nobody is.
@@ -79,6 +81,7 @@ class RunJob:
     filter: Callable[[str], str]
     predictions: AppendFile
     scores: AppendFile
+    texts: TextFile
     concurrency: int
     earlier: Earlier = field(default_factory=Earlier)
     judges: JudgePanel | None = None
@@ -308,7 +311,8 @@ class RunLoop:
         attachments: tuple[Attachment, ...] | list[Attachment],
     ) -> None:
         asking = self.asking
-        asking.predictions.append(prediction_of(index, sample, repeat, reply, request, attachments))
+        prediction = prediction_of(index, sample, repeat, reply, request, attachments)
+        asking.predictions.append(asking.texts.share(prediction))
         metrics: Mapping[str, float] = {}
         if reply.status in SCORED:
             score = self._score(sample, repeat, reply.text)

@@ -19,6 +19,7 @@ from mmscore.scoring.judge import panel
 from mmscore.store.info import Fingerprints, RunInfo
 from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, SCORES, encode
 from mmscore.store.run_folder import RUN, Run, Whole, load, read_run, use_folder, write_run
+from mmscore.store.texts import TextFile
 
 
 def shard_folders(places: Sequence[str]) -> list[Path]:
@@ -84,9 +85,11 @@ def merge(
     for sentence in _unlike_versions(runs):
         notice(sentence)
     made = use_folder(out)
-    for name, which in ((PREDICTIONS, 0), (SCORES, 1)):
-        records = (whole[which] for whole in _in_order(runs))
-        write_whole(made / name, (encode(one) for one in records if one is not None))
+    with closing(TextFile(made)) as texts:
+        predictions = (texts.share(prediction) for prediction, _ in _in_order(runs))
+        write_whole(made / PREDICTIONS, map(encode, predictions))
+    scores = (score for _, score in _in_order(runs) if score is not None)
+    write_whole(made / SCORES, map(encode, scores))
     _merge_judgements(folders, made)
     info = _merged(runs)
     if missing:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -21,15 +22,18 @@ from mmscore.errors import ConfigError, DataError
 from mmscore.finish_reasons import word_in
 from mmscore.model.error_answers import ReplyError
 from mmscore.model.replies import read_message
+from mmscore.plan.groups import check_groups
 from mmscore.plan.plan import plan as plan_of
 from mmscore.report.result import Result
-from mmscore.run.record import prediction_of
+from mmscore.report.spreadsheet import is_spreadsheet, read_spreadsheet
+from mmscore.run.record import in_words, prediction_of
 from mmscore.run.rescore import rescore
 from mmscore.run.run_info import now, run_info
 from mmscore.run.task import run_folder
 from mmscore.store.info import RunInfo
 from mmscore.store.journal import PREDICTIONS, encode
 from mmscore.store.run_folder import write_run
+from mmscore.store.texts import TextFile
 from mmscore.think import ThinkRule
 from mmscore.types import Reply, Sample, Status
 
@@ -102,6 +106,7 @@ def score_elsewhere(
     if len(task.datasets) != 1:
         raise ConfigError(f"{len(task.datasets)} benchmarks are given, expected one")
     plan = plan_of(replace(task, skip_bad_media=True, offline=True), task.datasets[0])
+    check_groups(plan)
     items = [(index, sample) for index, sample, repeat in plan.items() if repeat == 0]
     given = list(_given(replies, plan.benchmark.name, columns, _think(task)))
     matched = list(_matched(given, items, partial=partial))
@@ -130,10 +135,12 @@ Matched = tuple[OutsideReply, int, Sample]
 
 
 def _write(folder: Path, info: RunInfo, matched: list[Matched]) -> None:
-    predictions = (
-        prediction_of(index, sample, given.repeat, given.reply) for given, index, sample in matched
-    )
-    write_whole(folder / PREDICTIONS, map(encode, predictions))
+    with closing(TextFile(folder)) as texts:
+        predictions = (
+            texts.share(prediction_of(index, in_words(sample), given.repeat, given.reply))
+            for given, index, sample in matched
+        )
+        write_whole(folder / PREDICTIONS, map(encode, predictions))
     write_run(folder, info)
 
 
@@ -250,10 +257,16 @@ def _given(
 ) -> Iterator[OutsideReply]:
     for file in _files(path, benchmark):
         read_row = None
-        for row in read(file, late={"messages"}):
+        for row in _rows(file):
             if read_row is None:
                 read_row = _reader(row, file, benchmark, columns, think)
             yield read_row(row)
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    if is_spreadsheet(file):
+        return (Row.at(cells, file, line) for line, cells in read_spreadsheet(file))
+    return read(file, late={"messages"})
 
 
 def _name_of(path: Path, benchmark: str) -> str:
@@ -332,12 +345,13 @@ def _of_mmscore(row: Row) -> OutsideReply:
         finish_reason=_text_or_none(row.get("finish_reason")),
         error=_text_or_none(row.get("error")),
     )
-    repeat = row["repeat"]
-    return OutsideReply(row.place, reply, str(row["id"]), repeat if isinstance(repeat, int) else 0)
+    repeat = str(row["repeat"])
+    number = int(repeat) if repeat.isdecimal() and len(repeat) < 10 else 0
+    return OutsideReply(row.place, reply, str(row["id"]), number)
 
 
 def _text_or_none(value: object) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None or value == "" else str(value)
 
 
 def _of_evalscope(row: Row, subset: str, think: ThinkRule) -> OutsideReply:

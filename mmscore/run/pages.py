@@ -20,6 +20,7 @@ def report_with_page(
     html: Path | None = None,
     image_side: int | None = None,
     out: Path | None = None,
+    group_by: Sequence[str] = (),
     must_write: bool = True,
     notice: Callable[[str], None] = lambda _: None,
 ) -> Result:
@@ -31,6 +32,7 @@ def report_with_page(
         html: Where the page is written; beside the others by default.
         image_side: Pixels of the longer side of its images at most; 0 leaves them out.
         out: The folder to write them in; the run's own by default.
+        group_by: Facts to break it down by, besides those of the run.
         must_write: Whether a run's own folder that cannot be written is an error.
         notice: Who hears of what was left out.
 
@@ -40,7 +42,14 @@ def report_with_page(
     """
     images = partial(thumbnails, side=SIDE if image_side is None else image_side)
     return reported(
-        folder, tuple(formats), images, html=html, out=out, must_write=must_write, notice=notice
+        folder,
+        tuple(formats),
+        images,
+        html=html,
+        out=out,
+        group_by=group_by,
+        must_write=must_write,
+        notice=notice,
     )
 
 

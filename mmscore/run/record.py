@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 
 from mmscore.benchmarks.base import Benchmark
+from mmscore.dataset.facts import plain
 from mmscore.errors import DataError
 from mmscore.model.request import Attachment, Request, text_of
-from mmscore.store.facts import plain
-from mmscore.store.records import Prediction, Score, Turns
-from mmscore.types import Message, Reply, Sample
+from mmscore.store.messages import Part, SentMessage
+from mmscore.store.records import Prediction, Score
+from mmscore.types import Media, Message, Reply, Sample, Text
 
 Judges = Callable[[Sample, int, str, Score], Score]
 """Adds the judges' word on a sample's reply to its score."""
@@ -68,16 +71,19 @@ def prediction_of(
         finish_reason=reply.finish_reason,
         usage=reply.usage,
         seconds=round(reply.seconds, 6),
-        answer_seconds=_rounded(reply.answer_seconds),
+        # Of a sample that was asked once it is all there is, and a run folder is to stay small.
+        answer_seconds=_rounded(reply.answer_seconds) if reply.attempts > 1 else None,
         first_token_seconds=_rounded(reply.first_token_seconds),
         attempts=reply.attempts,
         error=reply.error,
         media=tuple(attachment.sent for attachment in attachments),
         question=text_of(sample.messages),
-        turns=_turns(sample),
+        messages=_messages(sample, len(attachments)),
+        turns=None,
         target=sample.target,
         choices=sample.choices,
         metadata=plain(sample.metadata),
+        columns=plain(sample.columns) or None,
     )
 
 
@@ -85,20 +91,45 @@ def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 6)
 
 
-def _turns(sample: Sample) -> Turns | None:
-    """All turns in words, where there are more than the question."""
-    if [message.role for message in sample.messages] == ["user"]:
-        return None
-    return tuple((message.role, message.text) for message in sample.messages)
+def _messages(sample: Sample, attached: int) -> tuple[SentMessage, ...] | None:
+    """All messages of a sample; None where they are its media and then its question."""
+    asked = max((n for n, m in enumerate(sample.messages) if m.role == "user"), default=-1)
+    media = count()
+    found = tuple(
+        SentMessage(
+            message.role,
+            _parts(message, media, asked=number == asked),
+            plain(message.extra) or None,
+        )
+        for number, message in enumerate(sample.messages)
+    )
+    plainly = SentMessage("user", (*range(attached), None))
+    return None if found == (plainly,) else found
+
+
+def _parts(message: Message, media: Iterator[int], *, asked: bool) -> tuple[Part, ...]:
+    """What a message says and shows, in order, as it is sent."""
+    if isinstance(message.content, str) or message.role != "user":
+        return (None if asked else message.text,)
+    texts = sum(isinstance(part, Text) for part in message.content)
+    return tuple(
+        next(media) if isinstance(part, Media) else None if asked and texts == 1 else part.text
+        for part in message.content
+    )
+
+
+def in_words(sample: Sample) -> Sample:
+    """The sample without its media: of replies made elsewhere nobody knows what was sent."""
+    messages = tuple(Message(one.role, one.text) for one in sample.messages)
+    return replace(sample, messages=messages)
 
 
 def sample_of(prediction: Prediction) -> Sample:
     """The sample that a prediction tells of, the words of its messages alone."""
-    turns = prediction.turns or (("user", prediction.question),)
     return Sample(
         id=prediction.id,
         subset=prediction.subset,
-        messages=tuple(Message(role, text) for role, text in turns),
+        messages=tuple(Message(role, text) for role, text in prediction.said),
         target=prediction.target,
         choices=prediction.choices,
         metadata=prediction.metadata,

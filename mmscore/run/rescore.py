@@ -29,6 +29,7 @@ from mmscore.store.journal import (
 from mmscore.store.reader import LastRecords
 from mmscore.store.records import Key, Prediction
 from mmscore.store.run_folder import read_run, write_run
+from mmscore.store.texts import TextFile
 from mmscore.version import versions
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def rescore(
     keep: Sequence[Mapping[str, Any]] | None = None,
     *,
     benchmark: str | None = None,
+    group_by: Sequence[str] = (),
     concurrency: int | None = None,
     notice: Callable[[str], None] = lambda _: None,
 ) -> Result:
@@ -55,6 +57,7 @@ def rescore(
             keeps the verdicts that were given and asks nobody.
         keep: Filters, as in a task, instead of those of the run; None keeps these.
         benchmark: The file of a benchmark of the user's own, which is not run unasked.
+        group_by: Facts to break the report down by, besides those of the run.
         concurrency: Judge requests in flight; those of the run by default.
         notice: Who hears a sentence worth reading.
 
@@ -71,9 +74,10 @@ def rescore(
         info = _filtered(info, found, keep)
     filters = _arguments(info, found).get("filters")
     workers = concurrency or info.config.get("eval_batch_size") or DEFAULT_CONCURRENCY
+    groups = tuple(dict.fromkeys((*info.benchmark.groups, *group_by)))
     info = replace(
         info,
-        benchmark=_described(info.benchmark, found),
+        benchmark=replace(_described(info.benchmark, found), groups=groups),
         fingerprints=replace(
             info.fingerprints, scorer=reply_filters.scorer_id(found.scorer, filters)
         ),
@@ -168,7 +172,9 @@ def _lines(
     judges: JudgePanel | None,
 ) -> Iterator[bytes]:
     """The score lines of all replies, in the order in which their samples first ended."""
-    replies = LastRecords(folder / PREDICTIONS, Prediction, lambda one: one.replied)
+    texts = TextFile(folder)
+    path = folder / PREDICTIONS
+    replies = LastRecords(path, Prediction, lambda one: one.replied, then=texts.restore)
     with closing(replies):
         if workers:
             yield from _at_once(score, replies, workers, judges)

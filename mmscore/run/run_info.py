@@ -15,13 +15,13 @@ from mmscore.config.judge import JudgeConfig
 from mmscore.config.price import price_of
 from mmscore.config.secrets import without_secret_options
 from mmscore.config.task import TaskConfig
+from mmscore.dataset.facts import not_finite, plain
 from mmscore.disk import sha256_of
 from mmscore.error_text import without_secrets
 from mmscore.errors import ConfigError
 from mmscore.plan.plan import Plan
 from mmscore.scoring import reply_filters
 from mmscore.scoring.judge import panel
-from mmscore.store.facts import not_finite, plain
 from mmscore.store.info import SCHEMA, BenchmarkInfo, Fingerprints, RunInfo
 from mmscore.store.run_folder import read_run
 from mmscore.version import versions
@@ -44,7 +44,7 @@ def run_info(plan: Plan, place: str | None, folder: Path) -> RunInfo:
             title=benchmark.title,
             metrics=panel.metrics_with(plan.judge, benchmark.metrics),
             subsets=benchmark.subsets,
-            groups=benchmark.groups,
+            groups=tuple(dict.fromkeys((*benchmark.groups, *task.group_by))),
             file=str(benchmark.file) if benchmark.file else None,
             file_sha256=sha256_of(benchmark.file) if benchmark.file else None,
         ),

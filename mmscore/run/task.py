@@ -16,6 +16,7 @@ from mmscore.model.client import Client
 from mmscore.model.endpoint import media_encoder, requests_of, service
 from mmscore.plan import vlmevalkit
 from mmscore.plan.events import SILENT, Events
+from mmscore.plan.groups import check_groups
 from mmscore.plan.plan import Plan, plans
 from mmscore.report.result import Result, reported
 from mmscore.run.budget import Budget, Limits
@@ -31,6 +32,7 @@ from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES, App
 from mmscore.store.reader import LastRecords, RecordReader
 from mmscore.store.records import Key, Prediction, Score
 from mmscore.store.run_folder import RUN, new_folder, read_run, use_folder, write_run
+from mmscore.store.texts import TextFile
 
 WARNINGS_TOLD = 5
 """How many warnings about records are told before the rest is counted."""
@@ -90,6 +92,7 @@ def ask(plan: Plan, events: Events) -> Result:
 
 def _ask(plan: Plan, events: Events, until_reported: ExitStack) -> Result:
     client = Client(service(plan.task), events.notice)
+    check_groups(plan)
     plan, folder = _placed(plan, events)
     with ExitStack() as open_things:
         open_things.enter_context(closing(client))
@@ -179,6 +182,7 @@ def _job(
         filter=plan.filter,
         predictions=predictions,
         scores=scores,
+        texts=open_things.enter_context(closing(TextFile(folder, events.notice))),
         concurrency=plan.task.eval_batch_size,
         judges=judges,
         drop_downloads=drop_downloads,

@@ -20,7 +20,7 @@ from mmscore.errors import MmscoreError
 from mmscore.model.request import media_of
 from mmscore.plan.plan import plan
 from mmscore.report import PageImages, Run
-from mmscore.report.page.samples import fell_short
+from mmscore.report.page.samples import SAMPLES_LIMIT, fell_short, worst_first
 from mmscore.run.restored import ASKED_AGAIN, restored
 from mmscore.store.records import SentMedium
 from mmscore.types import Source
@@ -79,12 +79,13 @@ def first_images(runs: Sequence[Run], side: int = SIDE) -> PageImages:
 
 
 def _wanted(of: Run, left_out: Counter[tuple[str, str]]) -> tuple[Wanted, Wanted]:
-    """The images of samples that fell short, and those of others alone; each image once."""
+    """The images of listed samples that fell short, and those of others alone; each image once."""
     primary = next(iter(of.metrics), "")
     worse: Wanted = {}
     others: Wanted = {}
     by_url: set[str] = set()
-    for line, (prediction, _) in zip(of.lines, of.whole(), strict=True):
+    listed = worst_first(of.lines, lambda line: fell_short(line, primary))[:SAMPLES_LIMIT]
+    for line, (prediction, _) in zip(listed, of.whole(listed), strict=True):
         wanted = worse if fell_short(line, primary) else others
         for medium in prediction.media:
             if medium.url:

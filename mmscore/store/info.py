@@ -41,7 +41,7 @@ class BenchmarkInfo(Record):
             "name": spelling.text(),
             "title": spelling.maybe(str),
             "metrics": spelling.texts([]),
-            "subsets": spelling.facts({}, lambda value: spelling.each_value(str, value)),
+            "subsets": spelling.mapping(str),
             "groups": spelling.texts([]),
             "file": spelling.maybe(str, always=False),
             "file_sha256": spelling.maybe(str, always=False),
@@ -93,7 +93,7 @@ class JudgeInfo(Record):
     SHAPE: ClassVar = Shape(
         {
             "strategy": spelling.maybe(str),
-            "models": spelling.facts({}, lambda value: spelling.each_value(str, value)),
+            "models": spelling.mapping(str),
             "prompt": spelling.maybe(str),
             "repeats": spelling.maybe(int),
             "aggregation": spelling.maybe(str),
@@ -172,10 +172,12 @@ class RunInfo(Record):
             "model": spelling.maybe(str),
             "endpoint": spelling.maybe(str),
             "config": spelling.facts(),
-            "versions": spelling.facts({}, lambda value: spelling.each_value(str, value)),
+            "versions": spelling.mapping(str),
             "fingerprints": spelling.one(Fingerprints),
-            "price": Spelling(frozenset({dict, spelling.NONE}), None, _price, Price.to_json),
-            "planned": spelling.facts({}, lambda value: spelling.each_value(int, value)),
+            "price": Spelling(
+                frozenset({dict, spelling.NONE}), None, _price, Price.to_json, of=_PRICE
+            ),
+            "planned": spelling.mapping(int),
             "repeats": Spelling(frozenset({int}), 1, _repeats),
             "shard": spelling.maybe(str),
             "started": spelling.maybe(str),

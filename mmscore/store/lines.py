@@ -147,6 +147,7 @@ def read_lines(
     scores: RecordReader[Score],
     groups: Sequence[str],
     damaged: Callable[[str], None] | None = None,
+    names: dict[str, None] | None = None,
 ) -> tuple[Line, ...]:
     """The lines of a run in the order of the data set, whatever order the samples ended in.
 
@@ -158,15 +159,19 @@ def read_lines(
         scores: Its `scores.jsonl`.
         groups: The metadata keys that the samples are grouped by.
         damaged: Who hears of a damaged score, which is passed over; None stops on it.
+        names: Takes in the names of all facts that samples have.
 
     Raises:
         DataError: A line is damaged.
     """
     shared = _Shared()
+    noted: set[tuple[str, ...]] = set()
     samples: dict[int, dict[str, Line]] = {}  # repeat -> id -> line: a key a sample costs more
     for at, prediction in predictions.placed() if predictions.path.exists() else ():
         line = _line(prediction, at, groups, shared)
         samples.setdefault(line.repeat, {})[line.id] = line
+        if names is not None:
+            _note(prediction, names, noted)
     for at, score in scores.placed(damaged) if scores.path.exists() else ():
         found = samples.get(score.repeat, {}).get(score.id)
         if found is not None and not found.failed:
@@ -175,6 +180,15 @@ def read_lines(
     samples.clear()
     lines.sort(key=attrgetter("index", "repeat", "id"))
     return tuple(lines)
+
+
+def _note(of: Prediction, names: dict[str, None], noted: set[tuple[str, ...]]) -> None:
+    """Take in the names of a sample's facts; most samples have the same."""
+    facts = tuple(of.facts)
+    if facts not in noted:
+        names.update(dict.fromkeys(facts))
+        if len(noted) < _Shared.MOST:
+            noted.add(facts)
 
 
 def metric_names(lines: Iterable[Line]) -> tuple[str, ...]:
@@ -202,13 +216,14 @@ class _Shared:
 
 
 def _line(of: Prediction, at: int, groups: Sequence[str], shared: _Shared) -> Line:
+    facts = of.facts
     return Line(
         id=of.id,
         repeat=of.repeat,
         index=of.index,
         subset=intern(of.subset),
         status=intern(of.status),
-        groups=shared(tuple([tuple(labels_of(of.metadata.get(name))) for name in groups])),
+        groups=shared(tuple([tuple(labels_of(facts.get(name))) for name in groups])),
         prompt_tokens=of.usage.prompt_tokens,
         completion_tokens=of.usage.completion_tokens,
         seconds=of.seconds,

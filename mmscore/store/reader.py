@@ -31,17 +31,26 @@ class RecordReader(Generic[AnyLine]):
     parses each once; of a large one, one record is in memory at a time.
     """
 
-    def __init__(self, path: Path, kind: type[AnyLine], *, hold: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        kind: type[AnyLine],
+        *,
+        hold: bool = True,
+        then: Callable[[AnyLine], AnyLine] | None = None,
+    ) -> None:
         """Remember the file; it is opened for the first record.
 
         Args:
             path: The file.
             kind: What its lines are.
             hold: Whether the records of a small file stay in memory.
+            then: What is done to each record that is looked up or read in order.
         """
         self.path = path
         self._kind = kind
         self._hold = hold
+        self._then = then
         self._file: BinaryIO | None = None
         self._lock = threading.Lock()
         self._held: dict[int, AnyLine] = {}
@@ -107,7 +116,8 @@ class RecordReader(Generic[AnyLine]):
 
     def _record(self, line: bytes, place: str) -> AnyLine:
         try:
-            return self._kind.from_json(json_object(line))
+            record = self._kind.from_json(json_object(line))
+            return record if self._then is None else self._then(record)
         except RecordError as error:
             raise DataError(
                 f"`{self.path}, {place}` {error}",
@@ -129,6 +139,7 @@ class LastRecords(Mapping[Any, AnyLine]):
         kind: type[AnyLine],
         wanted: Callable[[AnyLine], bool] = lambda _: True,
         damaged: Callable[[str], None] | None = None,
+        then: Callable[[AnyLine], AnyLine] | None = None,
     ) -> None:
         """Find the places, in the order in which the keys first occur.
 
@@ -137,11 +148,12 @@ class LastRecords(Mapping[Any, AnyLine]):
             kind: What its lines are.
             wanted: Which keys count, by their last record.
             damaged: Who hears of a damaged line, which is passed over; None stops on it.
+            then: What is done to each record.
 
         Raises:
             DataError: The file is missing, or a line in its midst is no record.
         """
-        self._reader = RecordReader(path, kind)
+        self._reader = RecordReader(path, kind, then=then)
         places: dict[Any, int] = {}
         unwanted: set[Any] = set()
         for place, record in self._reader.placed(damaged):

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 from mmscore.error_text import listed, shown
 from mmscore.store import spelling
-from mmscore.store.spelling import MOST_FLOAT, NONE, Record, RecordError, Shape, Spelling
+from mmscore.store.messages import TURNS, Part, SentMessage, Turns
+from mmscore.store.spelling import NONE, Record, RecordError, Shape, Spelling
 from mmscore.types import FAILED, SCORED, Usage
 
 Key = tuple[str, int]
@@ -47,7 +48,7 @@ def _usage_json(usage: Usage) -> dict[str, Any]:
     return _TOKENS.write(usage)
 
 
-_USAGE = Spelling(frozenset({dict}), {}, _usage, _usage_json)
+_USAGE = Spelling(frozenset({dict}), {}, _usage, _usage_json, of=_TOKENS)
 
 
 # --- predictions.jsonl ---------------------------------------------------------------------------
@@ -91,26 +92,13 @@ class SentMedium(Record):
     )
 
 
+_STATUSES = tuple(sorted(SCORED | FAILED))
+
+
 def _status(value: str) -> str:
     if value not in SCORED and value not in FAILED:
-        known = listed(sorted(SCORED | FAILED))
-        raise RecordError(f"found {shown(value)}, expected one of {known}")
+        raise RecordError(f"found {shown(value)}, expected one of {listed(_STATUSES)}")
     return value
-
-
-Turns = tuple[tuple[str, str], ...]
-"""Role and text of each turn."""
-
-
-def _turns(values: list[Any]) -> Turns:
-    for turn in values:
-        if type(turn) is not list or [*map(type, turn)] != [str, str]:
-            raise RecordError("holds other than pairs of role and text")
-    return tuple((role, text) for role, text in values)
-
-
-def _turns_json(turns: Turns) -> list[list[str]]:
-    return [[role, text] for role, text in turns]
 
 
 @dataclass(slots=True)
@@ -129,16 +117,19 @@ class Prediction(Line):
         finish_reason: The endpoint's word for why it stopped.
         usage: Tokens as the endpoint counted.
         seconds: From the first attempt to the end.
-        answer_seconds: What the attempt took that answered; None where none did.
+        answer_seconds: What the attempt took that answered; None where none did, or where the
+            first one did, which took `seconds`.
         first_token_seconds: From that attempt's start to the first text.
         attempts: Requests sent.
         error: Why there is no reply.
         media: The media sent, in order.
         question: The text of the last user message.
-        turns: All turns in words, where there are more than the question.
+        messages: All messages, where they are more than the media and then the question.
+        turns: All turns in words, as runs kept them that had no `messages`.
         target: The reference answer; None where there is none.
         choices: The options, in the order of their labels.
         metadata: Facts of the sample.
+        columns: The user's own columns that nothing here understands.
     """
 
     id: str
@@ -158,10 +149,12 @@ class Prediction(Line):
     error: str | None
     media: tuple[SentMedium, ...]
     question: str
+    messages: tuple[SentMessage, ...] | None
     turns: Turns | None
     target: str | None
     choices: tuple[str, ...]
     metadata: Mapping[str, Any]
+    columns: Mapping[str, Any] | None = None
 
     SHAPE: ClassVar = Shape(
         {
@@ -169,22 +162,24 @@ class Prediction(Line):
             "subset": spelling.text(),
             "index": spelling.count(0),
             "request": spelling.maybe(str),
-            "status": Spelling(frozenset({str}), read=_status),
+            "status": Spelling(frozenset({str}), read=_status, of=_STATUSES),
             "reply": spelling.text(),
             "reasoning": spelling.maybe(str),
             "finish_reason": spelling.maybe(str),
             "usage": _USAGE,
             "seconds": spelling.maybe_number(),
-            "answer_seconds": spelling.maybe_number(),
+            "answer_seconds": spelling.maybe_number(always=False),
             "first_token_seconds": spelling.maybe_number(),
             "attempts": spelling.count(0),
             "error": spelling.maybe(str),
             "media": spelling.each(SentMedium),
             "question": spelling.text(),
-            "turns": Spelling(frozenset({list, NONE}), None, _turns, _turns_json, always=False),
+            "messages": spelling.maybe_each(SentMessage),
+            "turns": TURNS,
             "target": Spelling(frozenset({str, NONE})),
             "choices": spelling.texts(),
             "metadata": spelling.facts(),
+            "columns": Spelling(frozenset({dict, NONE}), None, None, dict, always=False),
         }
     )
 
@@ -192,6 +187,30 @@ class Prediction(Line):
     def key(self) -> Key:
         """What it is known by."""
         return self.id, self.repeat
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """All that is known of the sample by name; the benchmark's own word counts."""
+        return {**self.columns, **self.metadata} if self.columns else self.metadata
+
+    @property
+    def conversation(self) -> tuple[SentMessage, ...]:
+        """All messages, those too that go without saying."""
+        if self.messages is not None:
+            return self.messages
+        shown: tuple[Part, ...] = tuple(range(len(self.media)))
+        if self.turns is None:
+            return (SentMessage("user", (*shown, None)),)
+        last = max((n for n, (role, _) in enumerate(self.turns) if role == "user"), default=-1)
+        return tuple(
+            SentMessage(role, (*shown, text) if number == last else (text,))
+            for number, (role, text) in enumerate(self.turns)
+        )
+
+    @property
+    def said(self) -> Turns:
+        """Role and text of each message, as a judge is shown them."""
+        return tuple((one.role, one.words(self.question)) for one in self.conversation)
 
     @property
     def replied(self) -> bool:
@@ -272,9 +291,13 @@ class JudgeSummary(Record):
     )
 
 
+MOST_SCORE = 1e100
+"""What a score may come to, so that no sum of them is infinite."""
+
+
 def _metrics(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
-        if type(value) not in (int, float) or not -MOST_FLOAT <= value <= MOST_FLOAT:
+        if type(value) not in (int, float) or not -MOST_SCORE <= value <= MOST_SCORE:
             raise RecordError(f"found the score {value!r} of `{name}`, expected a finite number")
     return values
 

@@ -7,13 +7,14 @@ import json
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mmscore.disk import make_folder, open_for_reading, storage_error, words, write_whole
+from mmscore.error_text import listed, nearest_hint, shown
 from mmscore.errors import DataError, StorageError
 from mmscore.store.info import BenchmarkInfo, NewerRecordError, RunInfo
 from mmscore.store.journal import JUDGEMENTS, PREDICTIONS, REPLACED, SCORES
@@ -21,11 +22,12 @@ from mmscore.store.lines import Line, metric_names, read_lines
 from mmscore.store.reader import RecordReader, json_object
 from mmscore.store.records import Prediction, Score
 from mmscore.store.spelling import RecordError
+from mmscore.store.texts import TEXTS, TextFile
 
 RUN = "run.json"
 
 FILES = (
-    *(RUN, PREDICTIONS, SCORES, JUDGEMENTS, REPLACED),
+    *(RUN, PREDICTIONS, SCORES, JUDGEMENTS, REPLACED, TEXTS),
     *(f"report.{format}" for format in ("json", "csv", "html")),
 )
 """What a run's folder may hold."""
@@ -42,6 +44,7 @@ class Run:
         directory: The folder.
         info: `run.json`.
         lines: What counts of each asked sample, in the order of the data set.
+        facts: The names of all facts that samples have, as first seen.
         predictions: Where the lines were read.
         scores: Where their scores were.
     """
@@ -49,6 +52,7 @@ class Run:
     directory: Path
     info: RunInfo
     lines: tuple[Line, ...]
+    facts: tuple[str, ...]
     predictions: RecordReader[Prediction]
     scores: RecordReader[Score]
 
@@ -81,7 +85,11 @@ class Run:
 
 
 def load(
-    directory: Path, *, hold: bool = True, damaged: Callable[[str], None] | None = None
+    directory: Path,
+    *,
+    group_by: Sequence[str] = (),
+    hold: bool = True,
+    damaged: Callable[[str], None] | None = None,
 ) -> Run:
     """A run's folder as values; half-finished and torn ones too.
 
@@ -90,18 +98,31 @@ def load(
 
     Args:
         directory: The folder.
+        group_by: Facts of the samples to break down by, besides those of the run.
         hold: Whether the records of a small run stay in memory, for those who read all of them.
         damaged: Who hears of a score that cannot be read, which is then as if it were not there;
             None stops on it.
 
     Raises:
-        DataError: The folder is no run's folder, or a line inside a file is damaged.
+        DataError: The folder is no run's folder, a line inside a file is damaged, or no sample has
+            such a fact.
     """
     info = read_run(directory)
-    predictions = RecordReader(directory / PREDICTIONS, Prediction, hold=hold)
+    groups = tuple(dict.fromkeys((*info.benchmark.groups, *group_by)))
+    info = replace(info, benchmark=replace(info.benchmark, groups=groups))
+    texts = TextFile(directory)
+    predictions = RecordReader(directory / PREDICTIONS, Prediction, hold=hold, then=texts.restore)
     scores = RecordReader(directory / SCORES, Score, hold=hold)
-    lines = read_lines(predictions, scores, info.benchmark.groups, damaged)
-    return Run(directory, info, lines, predictions, scores)
+    names: dict[str, None] = {}
+    lines = read_lines(predictions, scores, groups, damaged, names)
+    for name in group_by:
+        if name not in names and lines:
+            known = listed(sorted(names), 20) or "none"
+            raise DataError(
+                f"no sample of `{directory}` has a fact {shown(name)}, known are {known}",
+                hint=nearest_hint(name, names) if names else None,
+            )
+    return Run(directory, info, lines, tuple(names), predictions, scores)
 
 
 # --- run.json ------------------------------------------------------------------------------------

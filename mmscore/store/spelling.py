@@ -15,10 +15,7 @@ class RecordError(ValueError):
 NONE = type(None)
 
 MOST = 2**53
-"""What a whole number in a record may come to: beyond it JSON's readers differ."""
-
-MOST_FLOAT = 1e100
-"""What another number may come to, so that no sum of them is infinite."""
+"""What a number in a record may come to: beyond it JSON's readers differ."""
 
 
 class Spelling(NamedTuple):
@@ -30,6 +27,7 @@ class Spelling(NamedTuple):
         read: From JSON's value to the field's; not called for null.
         write: From the field's value to JSON's; not called for None.
         always: Whether it is written where it is None.
+        of: What a list or an object holds: a record, or the type of each value.
     """
 
     kinds: frozenset[type]
@@ -37,6 +35,14 @@ class Spelling(NamedTuple):
     read: Callable[[Any], Any] | None = None
     write: Callable[[Any], Any] | None = None
     always: bool = True
+    of: Any = None
+
+
+class _Plan(NamedTuple):
+    """How values of certain types are read: which are numbers, and which are read further."""
+
+    numbers: tuple[int, ...]
+    readers: tuple[tuple[int, Callable[[Any], Any]], ...]
 
 
 class Shape:
@@ -47,44 +53,51 @@ class Shape:
         self.spellings = dict(spellings)
         self._names = tuple(spellings)
         self._defaults = tuple(one.default for one in spellings.values())
-        self._readers = tuple(
-            (place, one.read) for place, one in enumerate(spellings.values()) if one.read
-        )
-        self._seen: set[tuple[type, ...]] = set()
+        self._plans: dict[tuple[type, ...], _Plan] = {}
 
     def read(self, record: Mapping[str, Any]) -> list[Any]:
         """The values of the fields in an object, in order.
 
         Raises:
-            RecordError: One is missing or of another type.
+            RecordError: One is missing, of another type, or no number that can be reckoned with.
         """
         values = [*map(record.get, self._names, self._defaults)]
         # The records of a file have few combinations of types: each is checked once, not each field
         # of each record, which would take as long as parsing its JSON.
         kinds = tuple(map(type, values))
-        if kinds not in self._seen:
-            self._check(values)
-            self._seen.add(kinds)
-        for place, read in self._readers:
-            if values[place] is not None:
-                try:
-                    values[place] = read(values[place])
-                except RecordError as error:
-                    raise RecordError(f"in `{self._names[place]}` {error}") from None
+        plan = self._plans.get(kinds)
+        if plan is None:
+            plan = self._plans[kinds] = self._plan(values)
+        for place in plan.numbers:
+            if not -MOST <= values[place] <= MOST:  # NaN is within nothing
+                raise RecordError(f"in `{self._names[place]}` found a number beyond {MOST}")
+        for place, read in plan.readers:
+            try:
+                values[place] = read(values[place])
+            except RecordError as error:
+                raise RecordError(f"in `{self._names[place]}` {error}") from None
         return values
 
-    def _check(self, values: list[Any]) -> None:
-        for (name, spelling), value in zip(self.spellings.items(), values, strict=True):
+    def _plan(self, values: list[Any]) -> _Plan:
+        """What is to be done to values of these types, which are right."""
+        numbers, readers = [], []
+        for place, (name, spelling) in enumerate(self.spellings.items()):
+            value = values[place]
             if value is ...:
                 raise RecordError(f"has no `{name}`")
             if type(value) not in spelling.kinds:
                 wanted = " or ".join(w for kind, w in _WORDS.items() if kind in spelling.kinds)
                 raise RecordError(f"has {what(value)} as `{name}`, expected {wanted}")
+            if type(value) in (int, float):
+                numbers.append(place)
+            if spelling.read is not None and value is not None:
+                readers.append((place, spelling.read))
+        return _Plan(tuple(numbers), tuple(readers))
 
     def write(self, value: object) -> dict[str, Any]:
         """The object of JSON that tells of a value with these fields."""
         made = {}
-        for name, (_, _, _, write, always) in self.spellings.items():
+        for name, (_, _, _, write, always, _) in self.spellings.items():
             field = getattr(value, name)
             if field is not None:
                 made[name] = field if write is None else write(field)
@@ -135,40 +148,22 @@ def text(default: Any = ...) -> Spelling:
 
 def maybe(kind: type, *, always: bool = True) -> Spelling:
     """A value of a type, or null, which is also what is not there."""
-    read = _bounded if kind is int else None
-    return Spelling(frozenset({kind, NONE}), None, read, always=always)
+    return Spelling(frozenset({kind, NONE}), None, always=always)
 
 
-def maybe_number() -> Spelling:
+def maybe_number(*, always: bool = True) -> Spelling:
     """A finite number, or null."""
-    return Spelling(frozenset({int, float, NONE}), None, finite)
+    return Spelling(frozenset({int, float, NONE}), None, always=always)
 
 
 def count(default: Any = ...) -> Spelling:
     """A whole number."""
-    return Spelling(frozenset({int}), default, _bounded)
-
-
-def _bounded(value: int) -> int:
-    if not -MOST <= value <= MOST:
-        raise RecordError(f"found a number beyond {MOST}")
-    return value
+    return Spelling(frozenset({int}), default)
 
 
 def number(default: Any = ...) -> Spelling:
     """A finite number."""
-    return Spelling(frozenset({int, float}), default, finite)
-
-
-def finite(value: float) -> float:
-    """The same number.
-
-    Raises:
-        RecordError: It is none that can be reckoned with.
-    """
-    if not -MOST_FLOAT <= value <= MOST_FLOAT:  # NaN is within nothing
-        raise RecordError(f"found {value!r}, expected a finite number")
-    return value
+    return Spelling(frozenset({int, float}), default)
 
 
 def facts(
@@ -180,22 +175,22 @@ def facts(
 
 def texts(default: Any = ...) -> Spelling:
     """A list of strings."""
-    return Spelling(frozenset({list}), default, _texts, list)
+    return Spelling(frozenset({list}), default, _texts, list, of=str)
 
 
 def maybe_texts() -> Spelling:
     """A list of strings, or nothing."""
-    return Spelling(frozenset({list, NONE}), None, _texts, list, always=False)
+    return Spelling(frozenset({list, NONE}), None, _texts, list, always=False, of=str)
 
 
 def one(of: type[Record], default: Any = ...) -> Spelling:
     """Another record inside this one."""
-    return Spelling(frozenset({dict}), default, of.from_json, _written)
+    return Spelling(frozenset({dict}), default, of.from_json, _written, of=of)
 
 
 def maybe_one(of: type[Record], *, always: bool = True) -> Spelling:
     """Another record, or null."""
-    return Spelling(frozenset({dict, NONE}), None, of.from_json, _written, always)
+    return Spelling(frozenset({dict, NONE}), None, of.from_json, _written, always, of)
 
 
 def each(of: type[Record]) -> Spelling:
@@ -204,7 +199,12 @@ def each(of: type[Record]) -> Spelling:
     def read(values: list[Any]) -> tuple[Record, ...]:
         return tuple(map(of.from_json, objects(values)))
 
-    return Spelling(frozenset({list}), [], read, _written_each)
+    return Spelling(frozenset({list}), [], read, _written_each, of=of)
+
+
+def maybe_each(of: type[Record]) -> Spelling:
+    """A list of other records, or nothing."""
+    return each(of)._replace(kinds=frozenset({list, NONE}), default=None, always=False)
 
 
 def objects(values: Iterable[Any]) -> tuple[dict[str, Any], ...]:
@@ -216,15 +216,19 @@ def objects(values: Iterable[Any]) -> tuple[dict[str, Any], ...]:
     return _all_of(dict, values)
 
 
-def each_value(kind: type, values: dict[str, Any]) -> dict[str, Any]:
-    """The same, all of its values seen to be of that type.
+def mapping(kind: type) -> Spelling:
+    """An object with keys of the user's and values of one type."""
 
-    Raises:
-        RecordError: One is not.
-    """
+    def read(values: dict[str, Any]) -> dict[str, Any]:
+        return _each_value(kind, values)
+
+    return Spelling(frozenset({dict}), {}, read, dict, of=kind)
+
+
+def _each_value(kind: type, values: dict[str, Any]) -> dict[str, Any]:
     for value in _all_of(kind, values.values()):
-        if kind is int:
-            _bounded(value)
+        if kind is int and not -MOST <= value <= MOST:
+            raise RecordError(f"holds a number beyond {MOST}")
     return values
 
 

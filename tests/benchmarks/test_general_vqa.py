@@ -188,7 +188,7 @@ def test_nul_and_odd_characters_are_sent_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_record_keeps_its_own_id(tmp_path: Path) -> None:
-    assert only(write(tmp_path, asking("q", id="my-7"))).metadata == {"id": "my-7"}
+    assert only(write(tmp_path, asking("q", id="my-7"))).id == "my-7"
 
 
 def test_what_has_no_use_here_is_said(tmp_path: Path) -> None:

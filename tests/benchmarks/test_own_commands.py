@@ -127,7 +127,7 @@ def test_check_tells_what_a_file_holds(tmp_path: Path) -> None:
         "ignored: level (filled in 1), Image_1 (filled in 1)",
         "options   2 in 3, 3 in 1",
         "image_url data:image/png;base64,iVBOR",
-        "1 samples ask word for word what another asks, with its media: set/1, set/2",
+        "1 samples ask word for word what another asks, with its media: 1, set/1",
         "1 values of column `id` occur more than once: `1`",
     ):
         assert words in text, words

@@ -40,6 +40,8 @@ EXAMPLES: dict[str, tuple[list[str], Any]] = {
     "shard": (["2/4"], "2/4"),
     "media_root": (["media"], "media"),
     "allow_path": (["one"], ["one"]),
+    "keep": (["level"], ["level"]),
+    "group_by": (["level"], ["level"]),
     "max_image_bytes": (["5MB"], 5 * 1024**2),
     "min_side": (["28"], 28),
     "max_pixels": (["65536"], 65536),

@@ -222,7 +222,7 @@ def test_a_name_that_fits_two_samples_is_not_guessed(tmp_path: Path) -> None:
         *("score", "tsv_vqa", "--data", str(tmp_path), "--replies", str(replies)),
         *("--subset", "one", "--subset", "two", "--out", str(tmp_path / "out")),
     )
-    assert ran.code == 1 and "which fits 2" in ran.err
+    assert ran.code == 1 and "have no reply: `two/1`" in ran.err, "the other one is `one`'s"
 
 
 def test_from_python(data: Path, right: Rows, tmp_path: Path) -> None:

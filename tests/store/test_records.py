@@ -87,7 +87,7 @@ def test_what_an_older_run_did_not_write_has_a_value() -> None:
         (Prediction, PREDICTION, {"status": "fine"}, "in `status` found `fine`, expected one of"),
         (Prediction, PREDICTION, {"reply": None}, "has null as `reply`, expected a string"),
         (Prediction, PREDICTION, {"attempts": True}, "has a boolean as `attempts`, expected a wh"),
-        (Prediction, PREDICTION, {"seconds": 1e999}, "in `seconds` found inf, expected a finite"),
+        (Prediction, PREDICTION, {"seconds": 1e999}, "in `seconds` found a number beyond"),
         (Prediction, PREDICTION, {"media": [5]}, "in `media` holds a number, expected an object"),
         (Prediction, PREDICTION, {"media": [{}]}, "in `media` has no `place`"),
         (Prediction, PREDICTION, {"choices": ["a", 1]}, "in `choices` holds a number, expected a"),

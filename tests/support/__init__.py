@@ -57,7 +57,7 @@ def _restore(value: dict[str, Any]) -> Any:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """The records of a file of a run."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ def drawn_samples() -> list[dict[str, Any]]:
             target=target,
             reply=f"ANSWER: {read}",
             seconds=n / 10,
+            answer_seconds=n / 10,
             usage={"prompt_tokens": 100 + n, "completion_tokens": 1 + n % 7},
             finish_reason="length" if n % 10 == 5 else "stop",
             metadata={"modality": ("CT", "MRI")[n % 2], "patient": f"patient {n}"},

@@ -33,6 +33,7 @@ list.detail = (i, texts) => {
       [say("tokens"), known(usage[0]) || known(usage[1]) ? say("in out", ...usage.map((one) => one ?? "?")) : null],
       [say("seconds"), known(numberAt("seconds", i)) ? seconds(numberAt("seconds", i)) : null],
       [say("first"), known(numberAt("first", i)) ? seconds(numberAt("first", i)) : null],
+      [say("waited"), numberAt("waited", i) >= 0.05 ? seconds(numberAt("waited", i)) : null],
       [say("attempts"), numberAt("attempts", i) > 1 ? String(numberAt("attempts", i)) : null],
       ...mediaFacts(texts),
     ]))));
@@ -78,18 +79,32 @@ function summary() {
   const subsets = page.scores.filter((row) => row.metric === page.primary && row.num);
   const main = page.overall.find((row) => row.metric === page.primary);
   if (subsets.length > 1) facts.push([say("averages"), joined([say("micro", percent(main.shown)), say("macro", percent(page.macro[page.primary]), subsets.length)])]);
+  const clusters = page.clustered[page.primary];
+  if (clusters) facts.push([say("by image"), say("clusters", range(clusters.low, clusters.high), clusters.clusters)]);
   facts.push([say("endings"), joined(Object.entries(page.status).filter(([, number]) => number).map(([name, number]) => `${named("status", name)} ${count(number)}`))]);
   if (replied) facts.push([say("replies"), joined([say("truncated share", percent(page.shares.truncated)), say("no answer share", percent(page.shares.no_answer))])]);
   const bounds = page.bounds[page.primary];
   if (bounds?.low !== null && bounds) facts.push([say("bounds"), say("bounds of", percent(bounds.low), percent(bounds.high))]);
   const again = page.repeats[page.primary];
   if (again) facts.push([say("by repeat"), joined([again.scores.map(percent).join(" "), known(again.deviation) && say("deviation", (again.deviation * 100).toFixed(2))])]);
-  if (usage.replies) facts.push([say("tokens"), joined([say("in out", usage.prompt_tokens, usage.completion_tokens), usage.missing && say("usage missing", percent(usage.missing_share))])]);
+  if (again) {
+    const figures = Object.entries(again.pass_at ?? {}).map(([k, one]) => `pass@${k} ${percent(one.score)}`);
+    if (again.majority) figures.push(say("majority", percent(again.majority.score)));
+    if (figures.length) facts.push([say("together"), joined(figures)]);
+  }
+  const unknown = Object.entries(page.unknown_finish_reasons ?? {});
+  if (unknown.length) facts.push([say("unknown endings"), unknown.map(([word, number]) => `${word} ${count(number)}`).join(" · ")]);
+  if (usage.replies) {
+    facts.push([say("tokens"), joined([say("in out", usage.prompt_tokens, usage.completion_tokens), usage.missing && say("usage missing", percent(usage.missing_share)),
+      usage.reused && say("reused", usage.reused)])]);
+  }
+  if (known(usage.cost)) facts.push([say("cost"), usage.cost.toLocaleString("en-US", { maximumSignificantDigits: 4 })]);
   if (timing.requests) {
     facts.push([say("time"), joined([
       known(timing.seconds) && seconds(timing.seconds), say("requests", timing.requests, timing.retries),
       timing.latency && say("latency", seconds(timing.latency.p50), seconds(timing.latency.p99)),
       timing.first_token && say("first token", seconds(timing.first_token.p50)),
+      timing.waited >= 0.05 && say("waited in all", seconds(timing.waited)),
       timing.output_tokens_per_second && say("tokens per second", timing.output_tokens_per_second.toFixed(1)),
     ])]);
   }

@@ -29,7 +29,8 @@ from mmscore.store.run_folder import Run
 
 _COUNTED = (
     *("coverage", "status", "shares", "bounds", "finished_only", "macro", "repeats"),
-    *("usage", "timing", "judge", "changed_media", "stopped"),
+    *("usage", "timing", "judge", "changed_media", "stopped", "clustered"),
+    "unknown_finish_reasons",
 )
 """What the page says in words of its own, in the shape of `report.json`."""
 
@@ -115,6 +116,13 @@ def _bar(row: Row) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("metric", "name", "num", "shown", "low", "high")}
 
 
+def _waited(prediction: Prediction) -> float | None:
+    """Seconds in waits and retries before the attempt that answered; None where that is unknown."""
+    if prediction.seconds is None or prediction.answer_seconds is None:
+        return None
+    return round(prediction.seconds - prediction.answer_seconds, 3) or None
+
+
 def _sample(
     line: Line,
     prediction: Prediction,
@@ -140,7 +148,8 @@ def _sample(
     numbers = {
         "index": prediction.index,
         "repeat": prediction.repeat,
-        "seconds": prediction.seconds,
+        "seconds": prediction.answer_seconds or prediction.seconds,
+        "waited": _waited(prediction),
         "first": prediction.first_token_seconds,
         "in": prediction.usage.prompt_tokens,
         "out": prediction.usage.completion_tokens,

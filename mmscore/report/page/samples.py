@@ -10,7 +10,7 @@ from typing import Any
 from mmscore.report.page.columns import Columns, short
 from mmscore.report.page.text import HiddenPaths, SharedLines, cut, inert
 from mmscore.store.lines import Line, labels_of
-from mmscore.store.records import Prediction, Score, Turns
+from mmscore.store.records import Prediction, Score
 
 SAMPLES_LIMIT = 200_000
 """Samples that a page lists."""
@@ -83,19 +83,12 @@ def script_piece(name: str, text: str) -> str:
 
 def shared_lines(predictions: Iterable[Prediction]) -> SharedLines:
     """The lines that most of some predictions of a subset share."""
-    return SharedLines((one.subset, [text for _, text in turns_of(one)]) for one in predictions)
-
-
-def turns_of(prediction: Prediction) -> Turns:
-    """Role and text of each message that was sent; the question alone where no more is kept."""
-    return prediction.turns or (("user", prediction.question),)
+    return SharedLines((one.subset, [text for _, text in one.said]) for one in predictions)
 
 
 def messages(prediction: Prediction, shared: SharedLines) -> list[list[Any]]:
     """Each message's role and the pieces of its text."""
-    return [
-        [role, *shared.pieces(prediction.subset, cut(text))] for role, text in turns_of(prediction)
-    ]
+    return [[role, *shared.pieces(prediction.subset, cut(text))] for role, text in prediction.said]
 
 
 def answer_texts(prediction: Prediction, score: Score | None, hidden: HiddenPaths) -> list[Any]:
@@ -130,7 +123,7 @@ def _verdicts(score: Score | None, hidden: HiddenPaths) -> list[list[str | None]
 
 def facts(prediction: Prediction, hidden: HiddenPaths) -> dict[str, list[str]]:
     """Column -> the sample's labels, for each fact that it has."""
-    known = (pair for pair in prediction.metadata.items() if pair[1] not in (None, "", []))
+    known = (pair for pair in prediction.facts.items() if pair[1] not in (None, "", []))
     return {
         f"fact:{name}": [str(hidden.value(label)) for label in labels_of(value)]
         for name, value in islice(known, FACT_LIMIT)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 DEEPEST = 20
@@ -12,6 +13,14 @@ DEEPEST = 20
 _LONGEST_TEXT_BELOW = 200
 _MOST_BITS = 14_000
 """Python writes no integer of more digits than about this many bits make."""
+
+LONGEST = 500
+"""Characters of a column's value that are kept as a fact; more where the user names the column."""
+
+LONGEST_NAMED = 20_000
+MOST_COLUMNS = 50
+MOST_CHARACTERS = 4_000
+"""Of all columns of a sample together, names included."""
 
 _AS_IT_IS = frozenset({str, bool, type(None)})
 
@@ -53,3 +62,45 @@ def not_finite(value: Any, place: str) -> Iterator[tuple[str, float]]:
     elif isinstance(value, list | tuple):
         for number, one in enumerate(value):
             yield from not_finite(one, f"{place}[{number}]")
+
+
+def kept_columns(
+    record: Mapping[str, Any], understood: Callable[[str], bool], named: Collection[str]
+) -> dict[str, Any]:
+    """The columns of a user's record that are kept as facts of its sample.
+
+    Args:
+        record: The record.
+        understood: Whether a column means something to the benchmark, so that it is no such fact.
+        named: The columns that the user wants, and no others; empty for all that are not understood
+            and fit.
+    """
+    found: dict[str, Any] = {}
+    room = MOST_CHARACTERS
+    for name, value in record.items():
+        if (name not in named if named else understood(name)) or _is_nothing(value):
+            continue
+        kept, size = _cut(plain(value), LONGEST_NAMED if named else LONGEST)
+        room -= len(name) + size
+        if not named and (room < 0 or len(found) == MOST_COLUMNS):
+            break
+        found[name] = kept
+    return found
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether there is nothing to keep: no value, or what an image's cell holds."""
+    return value is None or value == "" or not isinstance(value, _KEPT)
+
+
+_KEPT = (str, int, float, list, tuple, dict)
+
+
+def _cut(value: Any, longest: int) -> tuple[Any, int]:
+    """The value, or the beginning of its text where that is too long; and how long it is."""
+    if isinstance(value, bool | int | float) or value is None:
+        return value, 8
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) <= longest:
+        return value, len(text)
+    return f"{text[:longest]}…", longest
