@@ -304,12 +304,12 @@ def test_the_language_is_the_readers_and_can_be_switched(show: Show, drawn: Path
     tab = show(drawn, languages="zh-CN,en")
     assert tab.run("document.documentElement.lang") == "zh-CN"
     assert "120 / 120 个样本" in counted(tab)
-    assert text(tab, "#samples h2") == "样本"
+    assert text(tab, "#list h2") == "样本"
     tab.run("document.querySelector('.languages [lang=en]').click()")
     assert counted(tab) == "120 of 120 samples" and tab.run("location.hash") == "#lang=en"
     assert tab.run("document.documentElement.lang") == "en"
-    assert text(show(drawn, "#lang=zh", languages="fr-FR"), "#samples h2") == "样本"
-    assert text(show(drawn, languages="fr-FR"), "#samples h2") == "Samples"
+    assert text(show(drawn, "#lang=zh", languages="fr-FR"), "#list h2") == "样本"
+    assert text(show(drawn, languages="fr-FR"), "#list h2") == "Samples"
 
 
 @pytest.mark.parametrize(

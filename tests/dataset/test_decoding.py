@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from support import SHARED
-from support.images import chunk, image_file, saved
+from support.images import chunk, image_file, knows_avif, saved
 
 from mmscore.dataset.media import decoding, pixels
 from mmscore.dataset.media.decoding import DecodeMemory
@@ -126,7 +126,15 @@ DAMAGED = [
     b"qoif" + bytes(20),
     *(
         image_file(kind)[: len(image_file(kind)) // 2]
-        for kind in ("GIF", "BMP", "TIFF", "WEBP", "AVIF", "JPEG2000", "ICO")
+        for kind in (
+            "GIF",
+            "BMP",
+            "TIFF",
+            "WEBP",
+            "JPEG2000",
+            "ICO",
+            *(["AVIF"] if knows_avif() else []),
+        )
     ),
 ]
 

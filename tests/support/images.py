@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
-from PIL import Image
+from PIL import Image, features
 
 GREY, RGB, GREY_ALPHA, RGBA = 0, 2, 4, 6
 """PNG's numbers of colour types."""
@@ -21,6 +21,11 @@ def image_file(kind: str = "PNG", size: tuple[int, int] = (40, 30), **options: A
     picture = Image.linear_gradient("L").resize(size)
     bands = (picture, picture.rotate(180), picture.transpose(Image.Transpose.FLIP_LEFT_RIGHT))
     return saved(Image.merge("RGB", bands), kind, **options)
+
+
+def knows_avif() -> bool:
+    """Whether this Pillow writes AVIF, as it does since 11.3."""
+    return "avif" in features.get_supported_modules()
 
 
 def saved(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:

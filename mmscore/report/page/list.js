@@ -106,7 +106,7 @@ function drawPill() {
   });
   if (state.search) chips.push(chip(`“${state.search}”`, () => { state.search = ""; refresh(true); }));
   list.pill.replaceChildren(make("ul", {}, chips), make("span", { class: "pill-tools" },
-    make("a", { href: "#samples", onclick: (event) => { event.preventDefault(); list.section.scrollIntoView(); list.heading.focus(); } }, say("of samples", shown.length, samples.count)),
+    make("a", { href: "#list", onclick: (event) => { event.preventDefault(); list.section.scrollIntoView(); list.heading.focus(); } }, say("of samples", shown.length, samples.count)),
     button({ onclick: clearFilters }, say("clear"))));
 }
 
@@ -220,7 +220,7 @@ function sampleSection() {
   list.forth = button({ onclick: () => turnPage(1) }, say("next page"));
   list.pager = make("nav", { class: "pager", "aria-label": say("pages") }, list.back, list.where, list.forth);
   const link = button({ onclick: () => copy(linkTo({}), link), title: say("copy view") }, say("link"));
-  list.section = make("section", { class: "card wide", id: "samples" },
+  list.section = make("section", { class: "card wide", id: "list" },
     make("div", { class: "top" }, list.heading, list.count, make("div", { class: "actions" },
       button({ onclick: () => save("csv") }, "CSV"), button({ onclick: () => save("json") }, "JSON"), link,
       button({ onclick: showKeys }, say("keys")))),

@@ -66,7 +66,7 @@ function draw() {
   const made = make("section", { class: "card wide" }, make("details", {}, make("summary", {}, say("how made")),
     make("pre", { tabindex: "0" }, JSON.stringify(page.made_of, null, 2))));
   document.getElementById("main").replaceChildren(...[
-    make("div", { class: "bar" }, make("a", { class: "skip", href: "#samples", onclick: (event) => { event.preventDefault(); list.heading.focus(); } }, say("to samples")), languageSwitch()),
+    make("div", { class: "bar" }, make("a", { class: "skip", href: "#list", onclick: (event) => { event.preventDefault(); list.heading.focus(); } }, say("to samples")), languageSwitch()),
     ...list.draw(), sampleSection(), leftOut(), made, make("footer", {}, footer()), pill(),
   ].filter(Boolean));
   refresh(false);
