@@ -101,6 +101,9 @@ UNKNOWN = ["PPM", "TGA", "PCX", "SGI", "QOI", "DDS"]
 
 @pytest.mark.parametrize("kind", UNKNOWN)
 def test_bytes_of_no_known_type_are_handed_to_pillow(kind: str) -> None:
+    Image.init()
+    if kind not in Image.SAVE:
+        pytest.skip(f"this Pillow writes no {kind}")
     prepared = prepare_image(image_file(kind))
     assert prepared.mime == "image/png"
     assert check_image(image_file(kind)).encoded_anew
