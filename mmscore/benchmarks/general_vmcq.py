@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
-from mmscore.benchmarks.own_data import Draft, joined, own_samples, reference_answers
+from mmscore.benchmarks.own_data import Draft, own_samples
 from mmscore.dataset.media.columns import MEDIA_COLUMNS, is_media_column
 from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import parts_of, resolve
@@ -34,6 +34,7 @@ from mmscore.model.prompts import (
     template_language,
 )
 from mmscore.scoring.answers import read_choice
+from mmscore.scoring.reference_answers import joined, reference_answers
 from mmscore.types import Extracted, Message, Sample
 
 SPLIT = "val"

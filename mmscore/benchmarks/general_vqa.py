@@ -18,7 +18,7 @@ from typing import Any
 
 from mmscore.benchmarks.base import Benchmark, Files, Options
 from mmscore.benchmarks.openai_messages import read_messages
-from mmscore.benchmarks.own_data import Draft, joined, own_samples, reference_answers
+from mmscore.benchmarks.own_data import Draft, own_samples
 from mmscore.dataset.media.columns import MEDIA_COLUMNS, columns_of, is_media_column
 from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.media.placeholders import PLACEHOLDER, parts_of, resolve
@@ -26,6 +26,7 @@ from mmscore.dataset.rows import Cell, json_with_cells, missing_column
 from mmscore.error_text import shown, what
 from mmscore.errors import ConfigError, DataError
 from mmscore.scoring.metrics import BLEU_KEYS, ROUGE_KEYS, bleu, rouge
+from mmscore.scoring.reference_answers import open_target
 from mmscore.types import Extracted, Kind, Sample
 
 SPLIT = "test"
@@ -86,14 +87,10 @@ def draft(record: Mapping[str, Any], roots: Roots) -> Draft:
 
 def _target(answer: object) -> tuple[str | None, list[str]]:
     """What replies are compared with, None where there is nothing, and what is odd about it."""
-    if answer is None or (isinstance(answer, str) and not answer.strip()):
+    target = open_target(answer)
+    if target is None:
         return None, ["no answer, so the reply is not scored"]
-    if not answer:  # 0, false, [] and {} are the empty text there
-        return "", [f"`answer` is {shown(answer)}, which no reply equals"]
-    answers = reference_answers(answer)
-    return joined(answers), [] if answers else [
-        f"`answer` is {shown(answer)}, which no reply equals"
-    ]
+    return target, [] if target else [f"`answer` is {shown(answer)}, which no reply equals"]
 
 
 def _as_message(record: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

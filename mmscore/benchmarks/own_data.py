@@ -19,7 +19,7 @@ from mmscore.dataset.facts import kept_columns
 from mmscore.dataset.media.columns import is_media_column
 from mmscore.dataset.media.paths import Roots
 from mmscore.dataset.rows import READERS, Row, read
-from mmscore.error_text import several_hint, shown, text_of, what
+from mmscore.error_text import several_hint, shown
 from mmscore.errors import ConfigError, DataError
 from mmscore.model.request import media_of
 from mmscore.types import Message, Sample
@@ -262,34 +262,3 @@ def _no_file(files: Files, subset: str, split: str) -> DataError:
         f"found {listed or 'no data file'}",
         hint=hint,
     )
-
-
-# --- answers -----------------------------------------------------------------------------------
-
-
-def reference_answers(value: object, where: str = "`answer`") -> list[str]:
-    """The accepted answers of a record: those of a string or a list of strings.
-
-    They are stripped, each is named once, empty ones are left out. The text they make is each on a
-    line of its own, as EvalScope 1.14.1 joins them (`joined`).
-
-    Raises:
-        DataError: It is neither.
-    """
-    if isinstance(value, str):
-        text = text_of(value, where).strip()
-        return [text] if text else []
-    values: list[Any] = value if isinstance(value, list) else [value]
-    expected = "expected a string or a list of strings"
-    for item in values:
-        if not isinstance(item, str):
-            inside = " holding " if isinstance(value, list) else ""
-            found = f"{what(value) if inside else ''}{inside}{what(item)}"
-            raise DataError(f"{where} is {found}, {expected}")
-        text_of(item, where)
-    return list(dict.fromkeys(item.strip() for item in values if item.strip()))
-
-
-def joined(answers: list[str]) -> str:
-    """The one text that several answers make; a judge, and a rule that takes any text, gets it."""
-    return "\n".join(answers)

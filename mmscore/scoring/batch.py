@@ -13,6 +13,7 @@ import mmscore._core as _core
 from mmscore.error_text import nearest_hint
 from mmscore.errors import DataError
 from mmscore.scoring.metrics import bleu_list, rouge_list
+from mmscore.scoring.reference_answers import open_target
 
 Options = int | Sequence[str] | Mapping[str, str]
 """The options of one question: how many, their texts, or letters with texts."""
@@ -21,7 +22,8 @@ Choices = Options | Sequence[Options] | None
 """The options of all questions, or one entry for each reply."""
 
 Targets = Sequence[Any]
-"""The reference answers, each a string; of a multiple-choice question also a list of them."""
+"""The reference answers, each a string; of `general_vqa`, whose replies are compared with all of
+them joined by a line feed, and of multiple choice also a list of them."""
 
 Scored = dict[str, Any]
 """What one reply came to."""
@@ -49,7 +51,8 @@ def score_replies(
     Returns:
         `{"extracted": answer, metric: score}` for each reply, scores from 0 to 1. `extracted` is
         "" where nothing could be read. `accuracy` is None, not 0, where a multiple-choice target
-        is empty or a list of several, as the reference leaves such a sample out.
+        is empty or a list of several, as the reference leaves such a sample out; the metrics of
+        `general_vqa` are where its target is missing or blank, as in a run.
 
     Raises:
         ValueError: The benchmark is unknown, or its options are missing.
@@ -104,12 +107,17 @@ def _score_options(replies: Sequence[str], targets: Targets, choices: Choices) -
 
 
 def _score_texts(replies: Sequence[str], targets: Targets, choices: Choices) -> list[Scored]:
-    references = [t if isinstance(t, str) else _single(t) for t in targets]
+    answers = [open_target(target) for target in targets]
+    references = [answer or "" for answer in answers]
     both = zip(bleu_list(replies, references), rouge_list(replies, references), strict=True)
-    return [
+    rows: list[Scored] = [
         {"extracted": reply, **orders, **overlaps}
         for reply, (orders, overlaps) in zip(replies, both, strict=True)
     ]
+    for row, answer in zip(rows, answers, strict=True):
+        if answer is None:  # a run leaves such a sample out
+            row.update(dict.fromkeys(row.keys() - {"extracted"}))
+    return rows
 
 
 def _single(target: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mmscore._core as _core
+from mmscore import bleu, rouge, score_replies
 from mmscore.scoring import metrics
 
 GOLDEN = Path(os.environ.get("MMSCORE_SHARED", Path(__file__).parents[3] / "shared")) / "golden"
@@ -90,3 +91,26 @@ def test_threads_share_the_tables() -> None:
     for thread in threads:
         thread.join()
     assert found == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("target", "as_if"),
+    [
+        (["a cat", " a dog "], "a cat\na dog"),
+        (["a cat", "", "a cat"], "a cat"),
+        (" a cat ", "a cat"),
+        (("a cat",), "a cat"),
+    ],
+)
+def test_lists_are_scored_as_a_run_scores_several_answers(target: Any, as_if: str) -> None:
+    targets = [list(target) if isinstance(target, tuple) else target]
+    reply = "a cat a dog"
+    (row,) = score_replies("general_vqa", [reply], targets)
+    assert row == {"extracted": reply, **bleu(reply, as_if), **rouge(reply, as_if)}
+
+
+def test_what_has_no_answer_is_not_scored_and_what_none_can_equal_is_0() -> None:
+    missing, blank, empty = score_replies("general_vqa", ["x"] * 3, [None, "  ", []])
+    for row in (missing, blank):
+        assert {value for name, value in row.items() if name != "extracted"} == {None}
+    assert empty["bleu-1"] == 0 and empty["Rouge-L-R"] == 0
